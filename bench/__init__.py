@@ -1,0 +1,1 @@
+"""Measures modebox beside its peers: `python -m bench --help`."""

@@ -1,0 +1,158 @@
+"""The rows of the table: what is measured, written once for all peers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+EXPECTED = re.compile(r"// .* = (\d+)\n")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    Args:
+        name: Short name, for the filter; the part before the dot is its group.
+        title: What is measured, for the table.
+        kind: How it is measured: ``sync`` and ``async`` time runs of a program in a warm process, ``rate``
+            counts them, ``start`` times a whole process, ``memory`` and ``size`` ask for a number.
+        unit: Unit of the values; more is better for ``runs/s``, less for all others.
+        sources: The program, by adapter name or by language. Each run gets it with another comment at its
+            end, so that no run's source was seen before. For ``start`` it is what `python -c` gets.
+        function: Which of the worker's host functions the program can call as ``f``.
+        expected: The program's value, or its length where it is no number.
+        repeated: Whether each run has the same source instead.
+        native: Whether bare quickjs-ng can run it too.
+        threads: How many threads run programs at the same time.
+    """
+
+    name: str
+    title: str
+    kind: str
+    unit: str = "ms"
+    sources: Mapping[str, str] = field(default_factory=dict)
+    function: str | None = None
+    expected: int = 2
+    repeated: bool = False
+    native: bool = False
+    threads: int = 1
+
+    def source(self, adapter: str, language: str) -> str | None:
+        """The program for a peer, or None when there is none."""
+        return self.sources.get(adapter, self.sources.get(language))
+
+
+PYTHON_ALONE = dict.fromkeys(("modebox", "monty", "quickjs_rs"), "print(1 + 1)")
+FIRST_RESULT = {
+    "modebox": "import modebox; print(modebox.run_sync('1 + 1').value)",
+    "monty": """
+from pydantic_monty import Monty
+with Monty() as pool, pool.checkout() as session:
+    print(session.feed_run('1 + 1'))
+""",
+    "quickjs_rs": """
+from quickjs_rs import Runtime
+with Runtime() as runtime, runtime.new_context() as context:
+    print(context.eval('1 + 1'))
+""",
+    "native": "1 + 1",
+}
+TRIVIAL = {"js": "1 + 1", "monty": "1 + 1"}
+ONE_BY_ONE = {
+    "js": "let sum = 0; for (let i = 0; i < 1000; i++) sum += await f(i); sum",
+    "monty": "sum = 0\nfor i in range(1000):\n    sum += await f(i)\nsum",
+}
+ONE_BY_ONE_PLAIN = {
+    **ONE_BY_ONE,
+    "monty": "sum = 0\nfor i in range(1000):\n    sum += f(i)\nsum",
+    "quickjs_rs": "let sum = 0; for (let i = 0; i < 1000; i++) sum += f(i); sum",
+}
+PARALLEL = {
+    "js": "(await Promise.all(Array.from({ length: 100 }, (_, i) => f(i)))).reduce((a, b) => a + b)",
+    "monty": "import asyncio\nsum(await asyncio.gather(*[f(i) for i in range(100)]))",
+}
+LENGTH = {"js": "(await f()).length", "monty": "len(f())", "quickjs_rs": "f().length"}
+DICTS = {
+    "js": """
+Array.from({ length: 10000 }, (_, i) => ({ id: i, name: `item ${i}`, price: i + 0.5, stocked: true }));
+""",
+    "monty": "[{'id': i, 'name': f'item {i}', 'price': i + 0.5, 'stocked': True} for i in range(10000)]",
+}
+TEXT = {"js": "'x'.repeat(1000000)", "monty": "'x' * 1000000"}
+BYTES = {"js": "new Uint8Array(1000000).fill(120)", "monty": "b'x' * 1000000"}
+
+
+def program_rows() -> list[Row]:
+    """One row for each program; its first line says its value."""
+    rows = []
+    for path in sorted(PROGRAMS.glob("*.js")):
+        sources = {file.suffix[1:]: file.read_text() for file in PROGRAMS.glob(f"{path.stem}.*")}
+        expected = EXPECTED.match(sources["js"])
+        assert expected, path
+        name = f"cpu.{path.stem}"
+        rows.append(Row(name, name, "sync", sources=sources, expected=int(expected[1]), native=True))
+    return rows
+
+
+ROWS = [
+    Row("start.python", "fresh process, Python alone", "start", sources=PYTHON_ALONE),
+    Row("start.first", "fresh process to first result", "start", sources=FIRST_RESULT, native=True),
+    Row("trivial.sync", "trivial run, sync", "sync", sources=TRIVIAL, native=True),
+    Row("trivial.async", "trivial run, async", "async", sources=TRIVIAL),
+    Row("trivial.again", "trivial run, sync, the same source again", "sync", sources=TRIVIAL, repeated=True),
+    Row(
+        "calls.async",
+        "1,000 host calls one by one, async function",
+        "async",
+        sources=ONE_BY_ONE,
+        function="async",
+        expected=499500,
+        native=True,
+    ),
+    Row(
+        "calls.plain",
+        "1,000 host calls one by one, plain function",
+        "sync",
+        sources=ONE_BY_ONE_PLAIN,
+        function="plain",
+        expected=499500,
+    ),
+    Row(
+        "calls.parallel",
+        "100 host calls at once, each sleeps 0",
+        "async",
+        sources=PARALLEL,
+        function="sleeping",
+        expected=4950,
+        native=True,
+    ),
+    Row("values.dicts_in", "10,000 small dicts in", "sync", sources=LENGTH, function="dicts", expected=10000),
+    Row("values.dicts_out", "10,000 small dicts made and out", "sync", sources=DICTS, expected=10000),
+    Row("values.text_in", "1 MB str in", "sync", sources=LENGTH, function="text", expected=1000000),
+    Row("values.text_out", "1 MB str made and out", "sync", sources=TEXT, expected=1000000),
+    Row("values.bytes_in", "1 MB bytes in", "sync", sources=LENGTH, function="bytes", expected=1000000),
+    Row("values.bytes_out", "1 MB bytes made and out", "sync", sources=BYTES, expected=1000000),
+    *program_rows(),
+    Row("rate.1_thread", "trivial runs a second, 1 thread", "rate", unit="runs/s", sources=TRIVIAL),
+    Row(
+        "rate.2_threads",
+        "trivial runs a second, 2 threads",
+        "rate",
+        unit="runs/s",
+        sources=TRIVIAL,
+        threads=2,
+    ),
+    Row("size.wheel", "wheels, with dependencies", "size", unit="MB"),
+    Row("size.installed", "installed, with dependencies", "size", unit="MB"),
+    Row("size.extension", "largest shared object", "size", unit="MB"),
+    Row("size.memory", "resident memory after the first run", "memory", unit="MB"),
+]
+
+
+def row_named(name: str) -> Row:
+    """The row of that name."""
+    return next(row for row in ROWS if row.name == name)

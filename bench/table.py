@@ -1,0 +1,155 @@
+"""Turns samples into figures, and figures into a text table or JSON."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .measure import Measured
+from .native import version
+from .peers import Peer
+from .rows import Row
+
+OURS = "modebox"
+FLOOR = "native"
+MEAN_TITLES = {
+    "median": "geometric mean against native, medians",
+    "best": "geometric mean against native, best runs",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What the samples of one row and peer come to.
+
+    Args:
+        median: Of all samples.
+        best: The least sample; of runs a second the greatest.
+        samples: How many there were; for a mean, how many programs.
+        ratio: The median divided by modebox's.
+    """
+
+    median: float
+    best: float
+    samples: int
+    ratio: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table: figures by peer name."""
+
+    name: str
+    title: str
+    unit: str
+    figures: dict[str, Figure]
+
+
+def header() -> dict[str, str]:
+    """What the numbers depend on."""
+    return {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "cpu": f"{cpu_model()}, {os.cpu_count()} cores",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "load": f"{os.getloadavg()[0]:.1f}",
+        "native": f"quickjs-ng by {version()} -O2",
+    }
+
+
+def cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next(
+        (line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.processor()
+    )
+
+
+def lines_of(rows: Sequence[Row], peers: Sequence[Peer], measured: Measured) -> list[Line]:
+    """The table's lines, with the means of the CPU programs behind them."""
+    lines = []
+    for row in rows:
+        figures = figures_of(row, peers, measured)
+        lines.append(Line(row.name, row.title, row.unit, figures))
+    programs = [line for line in lines if line.name.startswith("cpu.")]
+    if programs:
+        after = lines.index(programs[-1]) + 1
+        lines[after:after] = [mean_line(programs, peers, which) for which in MEAN_TITLES]
+    return lines
+
+
+def figures_of(row: Row, peers: Sequence[Peer], measured: Measured) -> dict[str, Figure]:
+    figures = {}
+    best = max if row.unit == "runs/s" else min
+    for peer in peers:
+        if samples := measured.samples.get((row.name, peer.name)):
+            figures[peer.name] = Figure(statistics.median(samples), best(samples), len(samples))
+    return with_ratios(figures)
+
+
+def with_ratios(figures: dict[str, Figure]) -> dict[str, Figure]:
+    ours = figures.get(OURS)
+    if ours is None:
+        return figures
+    return {
+        name: Figure(figure.median, figure.best, figure.samples, figure.median / ours.median)
+        for name, figure in figures.items()
+    }
+
+
+def mean_line(programs: Sequence[Line], peers: Sequence[Peer], which: str) -> Line:
+    """Geometric mean, over the programs that the peer ran, of its time divided by native's."""
+    figures = {}
+    for peer in peers:
+        ratios = [
+            getattr(line.figures[peer.name], which) / getattr(line.figures[FLOOR], which)
+            for line in programs
+            if peer.name in line.figures and FLOOR in line.figures
+        ]
+        if ratios:
+            mean = math.exp(statistics.fmean(map(math.log, ratios)))
+            figures[peer.name] = Figure(mean, mean, len(ratios))
+    return Line(f"cpu.mean_{which}", MEAN_TITLES[which], f"of {len(programs)}", with_ratios(figures))
+
+
+def as_json(lines: Sequence[Line], peers: Sequence[Peer], measured: Measured) -> dict[str, Any]:
+    """The same as data."""
+    labels = [peer.label for peer in peers]
+    return {
+        "header": header(),
+        "peers": labels,
+        "rows": [asdict(line) for line in lines],
+        "notes": measured.notes(),
+    }
+
+
+def as_text(lines: Sequence[Line], peers: Sequence[Peer], measured: Measured) -> str:
+    """The header, one line for each row, and the notes."""
+    out = [f"{name:8} {value}" for name, value in header().items()]
+    out.append("cells    median (best) ratio to modebox")
+    out += ["", f"{'':44} {'unit':6}" + "".join(f"{peer.label:>27}" for peer in peers)]
+    for line in lines:
+        cells = "".join(f"{cell(line.figures.get(peer.name)):>27}" for peer in peers)
+        out.append(f"{line.title:44} {line.unit:6}{cells}".rstrip())
+    return "\n".join([*out, "", *measured.notes()])
+
+
+def cell(figure: Figure | None) -> str:
+    if figure is None:
+        return "-"
+    ratio = "" if figure.ratio is None else f"{number(figure.ratio)}x"
+    return f"{number(figure.median)} ({number(figure.best)}) {ratio:>7}"
+
+
+def number(value: float) -> str:
+    """Three significant digits."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value > 0 else "0"

@@ -1,0 +1,150 @@
+"""Runs one row in a peer's own environment: `python -m bench.worker ADAPTER ROW`.
+
+For each turn it prints one line with a JSON list of samples. The first turn warms up; each other one is asked
+for by a line on stdin that says how many seconds it lasts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .adapters import Adapter, Functions, Run, load
+from .rows import Row, row_named
+
+COMMENT = {"js": "//", "monty": "#"}
+WARM_SECONDS = 0.05
+
+
+async def called_async(x: int) -> int:
+    return x
+
+
+async def called_sleeping(x: int) -> int:
+    await asyncio.sleep(0)
+    return x
+
+
+DICTS = [{"id": i, "name": f"item {i}", "price": i + 0.5, "stocked": True} for i in range(10_000)]
+TEXT = "x" * 1_000_000
+BYTES = b"x" * 1_000_000
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "async": called_async,
+    "bytes": lambda: BYTES,
+    "dicts": lambda: DICTS,
+    "plain": lambda x: x,
+    "sleeping": called_sleeping,
+    "text": lambda: TEXT,
+}
+
+
+def sources_of(row: Row, source: str) -> Iterator[str]:
+    """The sources of the runs: each one new, unless the row repeats one."""
+    first = random.randrange(10**9, 10**10)
+    for n in itertools.repeat(first) if row.repeated else itertools.count(first):
+        yield f"{source}{n}"
+
+
+def functions_of(row: Row) -> Functions:
+    return {"f": FUNCTIONS[row.function]} if row.function else {}
+
+
+def check(row: Row, value: Any) -> None:
+    """Stops the worker when a program gives a wrong value."""
+    found = value if isinstance(value, (int, float)) else len(value)
+    if found != row.expected:
+        raise ValueError(f"expected {row.expected}, not {found}")
+
+
+def requests() -> Iterator[float]:
+    """Seconds of each turn; the first one warms up."""
+    yield WARM_SECONDS
+    for line in sys.stdin:
+        yield float(line)
+
+
+def answer(samples: list[float]) -> None:
+    print(json.dumps(samples), flush=True)
+
+
+def serve_sync(row: Row, adapter: Adapter, source: str) -> None:
+    sources, functions = sources_of(row, source), functions_of(row)
+    with adapter.open_sync() as run:
+        for seconds in requests():
+            times: list[float] = []
+            end = time.perf_counter() + seconds
+            while not times or time.perf_counter() < end:
+                source = next(sources)
+                start = time.perf_counter()
+                value = run(source, functions)
+                times.append((time.perf_counter() - start) * 1e3)
+                check(row, value)
+            answer(times)
+
+
+async def serve_async(row: Row, adapter: Adapter, source: str) -> None:
+    sources, functions = sources_of(row, source), functions_of(row)
+    async with adapter.open_async() as run:
+        for seconds in requests():
+            times: list[float] = []
+            end = time.perf_counter() + seconds
+            while not times or time.perf_counter() < end:
+                source = next(sources)
+                start = time.perf_counter()
+                value = await run(source, functions)
+                times.append((time.perf_counter() - start) * 1e3)
+                check(row, value)
+            answer(times)
+
+
+def count_runs(run: Run, sources: Iterator[str], go: threading.Barrier, seconds: float) -> float:
+    """Runs a second of one thread, once all threads are ready."""
+    run(next(sources), {})
+    go.wait()
+    count = 0
+    start = time.perf_counter()
+    while time.perf_counter() < start + seconds:
+        run(next(sources), {})
+        count += 1
+    return count / (time.perf_counter() - start)
+
+
+def serve_rate(row: Row, adapter: Adapter, source: str) -> None:
+    def work(seconds: float, go: threading.Barrier, rates: list[float]) -> None:
+        with adapter.open_sync() as run:
+            rates.append(count_runs(run, sources_of(row, source), go, seconds))
+
+    for seconds in requests():
+        rates: list[float] = []
+        go = threading.Barrier(row.threads)
+        threads = [threading.Thread(target=work, args=(seconds, go, rates)) for _ in range(row.threads)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        answer([sum(rates)])
+
+
+def main(adapter_name: str, row_name: str) -> None:
+    row = row_named(row_name)
+    adapter = load(adapter_name)
+    source = row.source(adapter_name, adapter.LANGUAGE)
+    assert source is not None
+    source = f"{source}\n{COMMENT[adapter.LANGUAGE]} "
+    if row.kind == "async":
+        asyncio.run(serve_async(row, adapter, source))
+    elif row.kind == "sync":
+        serve_sync(row, adapter, source)
+    else:
+        serve_rate(row, adapter, source)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,63 @@
+#include "memory.h"
+#include <string.h>
+
+enum { MAX_COPIED = 256 };       /* pages: past this many, dropping them all is cheaper than copying them back */
+
+/* A 32-bit address plus the largest offset of any instruction, plus the widest access. */
+static size_t guarded_size(void) {
+  return ((size_t)1 << 32) + ((MB_GUEST_MAX_OFFSET + 16 + MB_WASM_PAGE - 1) & ~(size_t)(MB_WASM_PAGE - 1));
+}
+
+mb_err mb_memory_reserve(mb_memory *out, bool guarded, uint32_t pages) {
+  size_t size = guarded ? guarded_size() : (size_t)pages * MB_WASM_PAGE;
+  void *base = mb_os_reserve(size);
+  if (!base)
+    return MB_ERR_NO_MEMORY;
+  *out = (mb_memory){ .base = base, .reserved = size, .guarded = guarded };
+  return MB_OK;
+}
+
+void mb_memory_release(mb_memory *memory) {
+  mb_os_release(memory->base, memory->reserved);
+}
+
+bool mb_memory_commit(mb_memory *memory, size_t size) {
+  if (size > memory->reserved)
+    return false;
+  if (size <= memory->committed)
+    return true;
+  if (!mb_os_commit(memory->base + memory->committed, size - memory->committed))
+    return false;
+  memory->committed = size;
+  return true;
+}
+
+bool mb_memory_map(mb_memory *memory, const mb_os_image *image) {
+  if (image->size > memory->reserved || !mb_os_image_map(image, memory->base))
+    return false;
+  memory->committed = image->size;
+  return true;
+}
+
+bool mb_memory_reset(mb_memory *memory, const mb_os_image *image) {
+  if (memory->committed > image->size) {
+    if (!mb_os_decommit(memory->base + image->size, memory->committed - image->size))
+      return false;
+    memory->committed = image->size;
+  }
+  uint32_t pages[MAX_COPIED];
+  size_t count = mb_os_dirty_pages(memory->base, image->size, pages, MAX_COPIED);
+  if (count == SIZE_MAX) {
+    mb_os_discard(memory->base, image->size);
+    return true;
+  }
+  for (size_t i = 0; i < count; i++) {
+    size_t at = (size_t)pages[i] * MB_OS_PAGE;
+    memcpy(memory->base + at, image->bytes + at, MB_OS_PAGE);
+  }
+  return true;
+}
+
+bool mb_memory_holds(const mb_memory *memory, const void *address) {
+  return (const uint8_t *)address >= memory->base && (const uint8_t *)address < memory->base + memory->reserved;
+}

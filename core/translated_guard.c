@@ -1,0 +1,2 @@
+#define MB_CODE mb_code_guard
+#include "translated_code.h"

@@ -1,0 +1,195 @@
+#define _GNU_SOURCE
+#include "trap.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#define NOINLINE __attribute__((noinline))
+
+/* ---- this thread's scope */
+
+static _Thread_local mb_trap_scope *volatile current;
+
+NOINLINE mb_trap_scope *mb_trap_current(void) {
+  return current;
+}
+
+NOINLINE void mb_trap_enter(mb_trap_scope *scope) {
+  current = scope;
+}
+
+NOINLINE void mb_trap_leave(void) {
+  current = NULL;
+}
+
+/* ---- the handlers that were there before us */
+
+static struct sigaction previous_segv, previous_bus;
+
+/* Set while a previous handler runs: it may restore us and raise the signal anew, as CPython's faulthandler does. */
+static _Thread_local volatile sig_atomic_t chaining;
+
+/* Ends as if nobody handled the signal: a fault comes again by itself, a sent signal is sent again. */
+static void take_default(int signal_number, const siginfo_t *info) {
+  signal(signal_number, SIG_DFL);
+  if (info->si_code <= 0)
+    raise(signal_number);
+}
+
+static void chain(int signal_number, siginfo_t *info, void *context) {
+  const struct sigaction *previous = signal_number == SIGBUS ? &previous_bus : &previous_segv;
+  bool simple = !(previous->sa_flags & SA_SIGINFO);
+  if (chaining || (simple && previous->sa_handler == SIG_DFL)) {
+    take_default(signal_number, info);
+    return;
+  }
+  if (simple && previous->sa_handler == SIG_IGN) {
+    if (info->si_code > 0)       /* a fault cannot be ignored */
+      signal(signal_number, SIG_DFL);
+    return;
+  }
+  sigset_t before, during = previous->sa_mask;
+  if (!(previous->sa_flags & SA_NODEFER))
+    sigaddset(&during, signal_number);
+  pthread_sigmask(SIG_BLOCK, &during, &before);
+  chaining = 1;
+  if (simple)
+    previous->sa_handler(signal_number);
+  else
+    previous->sa_sigaction(signal_number, info, context);
+  chaining = 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- faults of ours */
+
+static uint8_t *stack_pointer(const ucontext_t *context) {
+#if defined(__x86_64__)
+  return (uint8_t *)context->uc_mcontext.gregs[REG_RSP];
+#else
+  return (uint8_t *)context->uc_mcontext.sp;
+#endif
+}
+
+/* On return from the handler the thread goes on in the second half of mb_switch, on its scheduler's stack. */
+static void go_to_scheduler(ucontext_t *context, const mb_trap_scope *scope, mb_trap trap) {
+#if defined(__x86_64__)
+  enum { DIRECTION_FLAG = 0x400 };
+  context->uc_mcontext.gregs[REG_RSP] = (greg_t)scope->scheduler_stack;
+  context->uc_mcontext.gregs[REG_RIP] = (greg_t)mb_switch_restore;
+  context->uc_mcontext.gregs[REG_RDX] = (greg_t)trap;
+  context->uc_mcontext.gregs[REG_EFL] &= ~DIRECTION_FLAG;
+#else
+  context->uc_mcontext.sp = (uint64_t)scope->scheduler_stack;
+  context->uc_mcontext.pc = (uint64_t)mb_switch_restore;
+  context->uc_mcontext.regs[2] = trap;
+#endif
+}
+
+static mb_trap classify(const mb_trap_scope *scope, const siginfo_t *info, const uint8_t *sp) {
+  enum { NEAR = 64 * 1024 };
+  const mb_fiber *fiber = scope->fiber;
+  const uint8_t *address = info->si_addr;
+  if (sp < fiber->guard || sp > fiber->high)
+    return MB_TRAP_NONE;
+  if (address >= fiber->guard && address < fiber->low)
+    return MB_TRAP_STACK;
+  if (mb_memory_holds(scope->memory, address))
+    return MB_TRAP_OUT_OF_BOUNDS;
+  /* the kernel found no room on the stack for another signal's frame */
+  if (info->si_code == SI_KERNEL && sp < fiber->low + NEAR)
+    return MB_TRAP_STACK;
+  return MB_TRAP_NONE;
+}
+
+static void on_fault(int signal_number, siginfo_t *info, void *context) {
+  int saved = errno;
+  mb_trap_scope *scope = mb_trap_current();
+  mb_trap trap = scope && info->si_code > 0 ? classify(scope, info, stack_pointer(context)) : MB_TRAP_NONE;
+  if (trap)
+    go_to_scheduler(context, scope, trap);
+  else
+    chain(signal_number, info, context);
+  errno = saved;
+}
+
+/* ---- installing */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_ours(const struct sigaction *action) {
+  return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_fault;
+}
+
+static void install(int signal_number, struct sigaction *previous) {
+  struct sigaction now;
+  if (sigaction(signal_number, NULL, &now) || is_ours(&now))
+    return;
+  pthread_mutex_lock(&lock);
+  if (!sigaction(signal_number, NULL, &now) && !is_ours(&now)) {
+    *previous = now;
+    struct sigaction ours = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+    sigemptyset(&ours.sa_mask);
+    sigaction(signal_number, &ours, NULL);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void mb_trap_install(void) {
+  install(SIGSEGV, &previous_segv);
+  install(SIGBUS, &previous_bus);
+}
+
+/* ---- alternate signal stacks: a fault on a full stack cannot be handled there */
+
+static pthread_key_t alternate_key;
+static pthread_once_t alternate_once = PTHREAD_ONCE_INIT;
+static _Thread_local bool thread_ready;
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+static size_t least_size(void) {
+  enum { OURS = 8 * 1024, OLD_KERNELS = 2 * 1024 };
+  size_t frame = getauxval(AT_MINSIGSTKSZ);
+  return (frame ? frame : OLD_KERNELS) + OURS;
+}
+
+static size_t alternate_size(void) {
+  enum { FOR_OTHERS = 64 * 1024 };      /* previous handlers run here too */
+  return (least_size() + FOR_OTHERS + MB_OS_PAGE - 1) & ~(size_t)(MB_OS_PAGE - 1);
+}
+
+static void free_alternate(void *stack) {
+  stack_t now;
+  if (!sigaltstack(NULL, &now) && now.ss_sp == stack)
+    sigaltstack(&(stack_t){ .ss_flags = SS_DISABLE }, NULL);
+  munmap(stack, alternate_size());
+}
+
+static void make_key(void) {
+  pthread_key_create(&alternate_key, free_alternate);
+}
+
+bool mb_trap_thread_ready(void) {
+  if (thread_ready)
+    return true;
+  pthread_once(&alternate_once, make_key);
+  stack_t now;
+  sigaltstack(NULL, &now);
+  if (now.ss_flags & SS_DISABLE || now.ss_size < least_size()) {
+    size_t size = alternate_size();
+    void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+      return false;
+    sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = size }, NULL);
+    pthread_setspecific(alternate_key, stack);
+  }
+  (void)mb_trap_current();       /* thread-local storage is allocated here, not on a fiber */
+  thread_ready = true;
+  return true;
+}

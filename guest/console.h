@@ -1,0 +1,10 @@
+/* console.h: console.log and its levels; each call is one log entry. */
+#ifndef MODEBOX_CONSOLE_H
+#define MODEBOX_CONSOLE_H
+#include "guest.h"
+
+void console_install(JSContext *ctx);
+/* An entry of our own. What cannot be logged is dropped. */
+void console_warn(JSContext *ctx, const char *prefix, JSValueConst thrown);
+
+#endif

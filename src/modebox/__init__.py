@@ -1,0 +1,33 @@
+"""Modebox runs JavaScript that a model wrote, in a WebAssembly sandbox whose only authority is the host functions that it
+was given.
+
+    >>> import modebox
+    >>> modebox.run_sync("const rows = await load(3); rows.map(x => x * 2)", host_functions={"load": range_list}).value
+
+`run` and `run_sync` use a shared Runner; a Runner of one's own has its own limits and can be closed.
+"""
+
+from modebox._core import UNDEFINED
+from modebox._errors import RunError
+from modebox._limits import Limits
+from modebox._results import LogEntry, RunResult, Stats
+from modebox._runner import Runner
+
+__all__ = [
+    "UNDEFINED",
+    "Limits",
+    "LogEntry",
+    "RunError",
+    "RunResult",
+    "Runner",
+    "Stats",
+    "__version__",
+    "run",
+    "run_sync",
+]
+
+__version__ = "0.3.0.dev0"
+
+_shared = Runner()
+run = _shared.run
+run_sync = _shared.run_sync

@@ -1,0 +1,81 @@
+"""Host functions: from the caller's nested mapping to a flat table whose index crosses into the sandbox."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, Union
+
+    HostFunctions = Mapping[str, Union[Callable[..., Any], "HostFunctions"]]
+else:
+    from _collections_abc import Mapping
+
+_MAX_NESTING = 16
+_COROUTINE_FUNCTION = 0x80  # inspect.CO_COROUTINE
+
+_RESERVED = frozenset(
+    "await break case catch class const continue debugger default delete do else enum export extends false finally for "
+    "function if implements import in instanceof interface let new null package private protected public return static "
+    "super switch this throw true try typeof var void while with yield undefined NaN Infinity".split()
+)
+
+
+class FunctionTable:
+    """Host functions by index.
+
+    Attributes:
+        names: Full names, with dots: `bank.pay`.
+        functions: What each name calls, in the same order.
+    """
+
+    __slots__ = ("functions", "names")
+
+    def __init__(self, host_functions: HostFunctions | None) -> None:
+        pairs = list(_flatten(host_functions)) if host_functions is not None else ()
+        self.names = tuple(name for name, _ in pairs)
+        self.functions = tuple(function for _, function in pairs)
+
+    def has_coroutine_function(self) -> bool:
+        """Whether some function is surely asynchronous; others may still return awaitables."""
+        return any(
+            getattr(getattr(function, "__code__", None), "co_flags", 0) & _COROUTINE_FUNCTION for function in self.functions
+        )
+
+
+NO_FUNCTIONS = FunctionTable(None)
+
+
+def _flatten(host_functions: object) -> Iterator[tuple[str, Callable[..., Any]]]:
+    if not isinstance(host_functions, Mapping):
+        raise TypeError(f"host_functions must be a mapping of names to callables, not {type(host_functions).__name__}")
+    for name, value in host_functions.items():
+        _check_name(name, "")
+        if name in _RESERVED:
+            raise ValueError(f"host function name {name!r} is a reserved word of JavaScript")
+        yield from _flatten_member(name, value, 1)
+
+
+def _flatten_member(full_name: str, value: object, depth: int) -> Iterator[tuple[str, Callable[..., Any]]]:
+    if callable(value):
+        yield full_name, value
+        return
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"host function {full_name!r} must be a callable or a mapping of names to callables, not {type(value).__name__}"
+        )
+    if depth == _MAX_NESTING:
+        raise ValueError(f"host functions are nested more than {_MAX_NESTING} deep at {full_name!r}")
+    for name, member in value.items():
+        _check_name(name, f"{full_name}.")
+        yield from _flatten_member(f"{full_name}.{name}", member, depth + 1)
+
+
+def _check_name(name: object, prefix: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"host function names must be str, not {type(name).__name__}")
+    if "." in name:
+        outer, _, inner = name.partition(".")
+        raise ValueError(f"host function name {prefix + name!r} has a dot: nest it instead, {{{outer!r}: {{{inner!r}: ...}}}}")
+    if not name.replace("$", "_").isidentifier():
+        raise ValueError(f"host function name {prefix + name!r} is not a JavaScript identifier")

@@ -1,0 +1,91 @@
+"""Frozen dataclasses without importing `dataclasses`, which takes longer than starting the sandbox does.
+
+Type checkers see the real decorator. At run time the same few methods are made here; `dataclasses.fields`, `asdict`
+and `replace` work too, since the fields are described by `dataclasses` itself when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def record(*, frozen: bool) -> Callable[[type], type]:
+    """What `dataclasses.dataclass(frozen=True)` does for a class with annotated fields and plain defaults."""
+    assert frozen
+
+    def decorate(cls: type) -> type:
+        names = tuple(cls.__annotations__)
+        defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+        for method in (_make_init(cls, names, defaults), _repr, _eq, _hash, _setattr, _delattr):
+            setattr(cls, method.__name__, method)
+        cls.__match_args__ = names  # type: ignore[attr-defined]
+        cls.__dataclass_fields__ = _Fields(names, defaults)  # type: ignore[attr-defined]
+        return cls
+
+    return decorate
+
+
+def _make_init(cls: type, names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., None]:
+    parameters = ", ".join(f"{name}=defaults[{name!r}]" if name in defaults else name for name in names)
+    lines = [f"def __init__(self, {parameters}):"]
+    lines += [f"    set(self, {name!r}, {name})" for name in names]
+    if hasattr(cls, "__post_init__"):
+        lines.append("    self.__post_init__()")
+    scope: dict[str, Any] = {"set": object.__setattr__, "defaults": defaults}
+    exec("\n".join(lines), scope)
+    init: Callable[..., None] = scope["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__annotations__ = {**cls.__annotations__, "return": "None"}
+    return init
+
+
+def _values(self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, name) for name in self.__match_args__)
+
+
+def _repr(self: Any) -> str:
+    fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+    return f"{type(self).__qualname__}({fields})"
+
+
+def _eq(self: Any, other: object) -> bool:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _setattr(self: Any, name: str, value: object) -> None:
+    raise AttributeError(f"cannot assign to field {name!r}: {type(self).__name__} is frozen")
+
+
+def _delattr(self: Any, name: str) -> None:
+    raise AttributeError(f"cannot delete field {name!r}: {type(self).__name__} is frozen")
+
+
+_repr.__name__, _eq.__name__, _hash.__name__ = "__repr__", "__eq__", "__hash__"
+_setattr.__name__, _delattr.__name__ = "__setattr__", "__delattr__"
+
+
+class _Fields:
+    """Describes the fields to `dataclasses` when it first asks."""
+
+    def __init__(self, names: tuple[str, ...], defaults: dict[str, Any]) -> None:
+        self._names, self._defaults = names, defaults
+
+    def __get__(self, instance: object, owner: type) -> dict[str, Any]:
+        import dataclasses
+
+        described = dataclasses.make_dataclass(
+            owner.__name__,
+            [
+                (name, owner.__annotations__[name], dataclasses.field(default=self._defaults.get(name, dataclasses.MISSING)))
+                for name in self._names
+            ],
+        )
+        owner.__dataclass_fields__ = described.__dataclass_fields__  # type: ignore[attr-defined]
+        return described.__dataclass_fields__

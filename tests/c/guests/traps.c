@@ -1,0 +1,131 @@
+/* traps.c: a guest that does what a guest must not do: the source of its program is the name of the fault.
+ * Sent through the same pipeline as the product's guest, and linked with the same core (../traps.c). */
+#include <stdbool.h>
+#include <stddef.h>
+#include "abi.h"
+
+#define EXPORT(name) __attribute__((export_name(#name)))
+
+static guest_mailbox mailbox;
+static _Alignas(8) uint8_t input[GUEST_INPUT_SIZE], outbox[64];
+static volatile uint32_t zero, sink;
+
+static uint32_t two(uint32_t a) {
+  return a + 2;
+}
+
+static void nothing(void) {
+}
+
+/* Called by their address: a table with two types in it. */
+static uint32_t (*volatile function)(uint32_t) = two;
+static void (*volatile procedure)(void) = nothing;
+
+static bool is(const char *program, const char *name) {
+  while (*name && *program == *name)
+    program++, name++;
+  return !*name && !*program;
+}
+
+static uint32_t recurse(volatile uint32_t *n) {
+  ++*n;
+  return recurse(n) + *n;
+}
+
+static void put_record(uint32_t type, uint32_t a, uint32_t b, uint32_t size) {
+  *(guest_record *)outbox = (guest_record){ type, a, b, size };
+  mailbox.outbox = (guest_address)outbox;
+  mailbox.outbox_size = sizeof(guest_record);
+}
+
+/* What faults. */
+static uint32_t fault(const char *program) {
+  volatile uint32_t *far = (volatile uint32_t *)(uintptr_t)(0xfffffff0u + zero);
+  uint8_t *end = (uint8_t *)(uintptr_t)(__builtin_wasm_memory_size(0) * 65536u);
+  if (is(program, "read far"))
+    return *far;
+  if (is(program, "read the end"))
+    return end[zero];
+  if (is(program, "write the end"))
+    return end[zero] = 1;
+  if (is(program, "copy over the end"))
+    __builtin_memmove(end - 8, input, 4096 + zero);
+  if (is(program, "fill over the end"))
+    __builtin_memset(end - 8, 1, 4096 + zero);
+  if (is(program, "call a bad index"))
+    return ((uint32_t (*)(uint32_t))(uintptr_t)(100000 + zero))(1);
+  if (is(program, "call null"))
+    return ((uint32_t (*)(uint32_t))(uintptr_t)zero)(1);
+  if (is(program, "call the wrong type"))
+    return ((uint32_t (*)(uint32_t))(uintptr_t)procedure)(1);
+  if (is(program, "divide by zero"))
+    return 1000 / zero;
+  if (is(program, "unreachable"))
+    __builtin_trap();
+  if (is(program, "recurse"))
+    return recurse(&(volatile uint32_t){ 0 });
+  if (is(program, "loop"))
+    for (;;)
+      zero = 0;
+  return GUEST_DONE;
+}
+
+/* What breaks the protocol. */
+static uint32_t lie(const char *program) {
+  if (is(program, "bad status"))
+    return 77;
+  if (is(program, "bad error kind")) {
+    mailbox.error_kind = GUEST_ERROR_KINDS;
+    return GUEST_THREW;
+  }
+  if (is(program, "result outside"))
+    mailbox.result = 0xfffffff0u, mailbox.result_size = 0x20;
+  if (is(program, "result too long"))
+    mailbox.result = 0, mailbox.result_size = 0xffffffffu;
+  if (is(program, "outbox outside"))
+    mailbox.outbox = 0xfffffffcu, mailbox.outbox_size = 64;
+  if (is(program, "outbox short"))
+    mailbox.outbox_size = 15;
+  if (is(program, "record too long"))
+    put_record(GUEST_RECORD_LOG, 0, 0, 0xffffffffu);
+  if (is(program, "record type"))
+    put_record(9, 0, 0, 0);
+  if (is(program, "log level"))
+    put_record(GUEST_RECORD_LOG, GUEST_LOG_LEVELS, 0, 0);
+  if (is(program, "call index"))
+    put_record(GUEST_RECORD_CALL, 1, 1000, 0);
+  return GUEST_DONE;
+}
+
+EXPORT(guest_init) void guest_init(void) {
+  mailbox.input = (guest_address)input;
+  mailbox.input_size = sizeof input;
+  mailbox.outbox = (guest_address)outbox;
+}
+
+EXPORT(guest_mailbox) guest_address guest_mailbox_address(void) {
+  return (guest_address)&mailbox;
+}
+
+EXPORT(guest_input) guest_address guest_input(uint32_t size) {
+  return size ? mailbox.input : 0;
+}
+
+/* The program: a file name of one letter, no functions, a source of less than 128 bytes. */
+EXPORT(guest_start) uint32_t guest_start(uint32_t size) {
+  const char *program = (const char *)input + 4;
+  static const uint8_t result[] = { VALUE_NULL };
+  mailbox.result = (guest_address)result;
+  mailbox.result_size = size ? sizeof result : 0;
+  sink = fault(program);
+  return lie(program);
+}
+
+EXPORT(guest_settle) uint32_t guest_settle(uint32_t ticket, uint32_t outcome, uint32_t size) {
+  return function(ticket + outcome + size);
+}
+
+__attribute__((noinline, export_name("guest_depth"))) uint32_t guest_depth(void) {
+  __asm__ volatile("");
+  return 0;
+}

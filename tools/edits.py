@@ -1,0 +1,274 @@
+"""The edits that quickjs-ng needs before it is compiled, and the means to apply them.
+
+An edit names a file, a definition in it and an anchor in that definition. Each must be found exactly once; where the
+source is not the one that an edit was written for, nothing is written and all failures are reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class EditError(Exception):
+    """The source is not the one that the edits were written for."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One replacement.
+
+    Args:
+        why: What the edit is for, in one line.
+        file: Name of the source file.
+        definition: First characters of the line that begins the function or struct.
+        anchor: Text that stands exactly once between that line and the definition's closing brace.
+        replacement: What stands there afterwards.
+    """
+
+    why: str
+    file: str
+    definition: str
+    anchor: str
+    replacement: str
+
+
+STACK_CHECK = """\
+    if (js_check_stack_overflow(ctx->rt, 0))
+        return JS_ThrowStackOverflow(ctx);
+"""
+
+ERROR_MADE = "extern void guest_error_made(JSContext *ctx, int kind);"
+
+EDITS = (
+    Edit(
+        why="hash keys of maps and sets to their low bits too, which alone choose the bucket",
+        file="quickjs.c",
+        definition="static uint32_t map_hash_key(",
+        anchor="    return h ^ ctx->hash_seed ^ hash32(tag);\n",
+        replacement="""\
+    h = (h ^ ctx->hash_seed ^ hash32(tag)) * 0x9E3779B1u;
+    h = (h ^ h >> 16) * 0x85EBCA6Bu;
+    return h ^ h >> 13;
+""",
+    ),
+    Edit(
+        why="the stack check also asks how deep the native stack is",
+        file="quickjs.c",
+        definition="static inline bool js_check_stack_overflow(",
+        anchor="    return unlikely(sp < rt->stack_limit);\n",
+        replacement="""\
+    extern uint32_t guest_depth(void);
+    return unlikely(sp < rt->stack_limit) || unlikely(guest_depth());
+""",
+    ),
+    Edit(
+        why="nested iterator helpers reach each other past every stack check",
+        file="quickjs.c",
+        definition="static JSValue js_iterator_helper_next(",
+        anchor="    finished = false;\n\n",
+        replacement="    finished = false;\n\n" + STACK_CHECK + "\n",
+    ),
+    Edit(
+        why="chains of bound and proxied constructors reach each other past every stack check",
+        file="quickjs.c",
+        definition="static JSValue JS_CallConstructorInternal(",
+        anchor="    if (js_poll_interrupts(ctx))\n        return JS_EXCEPTION;\n",
+        replacement="    if (js_poll_interrupts(ctx))\n        return JS_EXCEPTION;\n" + STACK_CHECK,
+    ),
+    Edit(
+        why="the guest knows the engine's own stack overflow (GUEST_ERROR_STACK) from a program's RangeError",
+        file="quickjs.c",
+        definition="static JSValue JS_ThrowStackOverflow(",
+        anchor='    return JS_ThrowRangeError(ctx, "Maximum call stack size exceeded");\n',
+        replacement=f"""\
+    {ERROR_MADE}
+    JS_ThrowRangeError(ctx, "Maximum call stack size exceeded");
+    guest_error_made(ctx, 2);
+    return JS_EXCEPTION;
+""",
+    ),
+    Edit(
+        why="the guest knows the engine's own out of memory (GUEST_ERROR_MEMORY) from a program's InternalError",
+        file="quickjs.c",
+        definition="JSValue JS_ThrowOutOfMemory(",
+        anchor='        JS_ThrowInternalError(ctx, "out of memory");\n',
+        replacement=f"""\
+        {ERROR_MADE}
+        JS_ThrowInternalError(ctx, "out of memory");
+        guest_error_made(ctx, 3);
+""",
+    ),
+    Edit(
+        why="a date may be parsed with the narrow space that toLocaleString puts before AM and PM",
+        file="quickjs.c",
+        definition="static JSValue js_Date_parse(",
+        anchor="            c = (c == 0x2212) ? '-' : 'x';\n",
+        replacement="            c = (c == 0x2212) ? '-' : (c == 0x202F) ? ' ' : 'x';\n",
+    ),
+    Edit(
+        why="room for the name of the time zone",
+        file="quickjs.c",
+        definition="static JSValue get_date_string(",
+        anchor="    char buf[64];\n",
+        replacement="    char buf[96];\n",
+    ),
+    Edit(
+        why="toString and toTimeString end with the name of the time zone",
+        file="quickjs.c",
+        definition="static JSValue get_date_string(",
+        anchor="            /* XXX: tack the time zone code? */\n",
+        replacement="""\
+            if (tz == 0)
+                pos += snprintf(buf + pos, sizeof(buf) - pos, " (Coordinated Universal Time)");
+""",
+    ),
+    Edit(
+        why="KeepDuringJob: what a WeakRef has shown lives until the job ends",
+        file="quickjs.c",
+        definition="struct JSRuntime {",
+        anchor="    struct list_head job_list; /* list of JSJobEntry.link */\n",
+        replacement="""\
+    struct list_head job_list; /* list of JSJobEntry.link */
+    uint64_t job_number;
+    JSValue *kept; /* targets of weak references used in this job */
+    uint32_t kept_count, kept_size;
+""",
+    ),
+    Edit(
+        why="KeepDuringJob: each WeakRef is noted once in a job",
+        file="quickjs.c",
+        definition="typedef struct JSWeakRefData {",
+        anchor="    JSValue obj;\n",
+        replacement="    JSValue obj;\n    uint64_t kept_until; /* job_number + 1 of the job that keeps the target */\n",
+    ),
+    Edit(
+        why="ClearKeptObjects",
+        file="quickjs.c",
+        definition="int JS_ExecutePendingJob(",
+        anchor="int JS_ExecutePendingJob(",
+        replacement="""\
+static void js_clear_kept_objects(JSRuntime *rt)
+{
+    JSValue *kept = rt->kept;
+    uint32_t count = rt->kept_count;
+
+    rt->job_number++;
+    rt->kept = NULL;
+    rt->kept_count = rt->kept_size = 0;
+    while (count > 0)
+        JS_FreeValueRT(rt, kept[--count]);
+    js_free_rt(rt, kept);
+}
+
+int JS_ExecutePendingJob(""",
+    ),
+    Edit(
+        why="ClearKeptObjects: the host asks for the next job when the last one, or the script, has ended",
+        file="quickjs.c",
+        definition="int JS_ExecutePendingJob(",
+        anchor="    if (list_empty(&rt->job_list)) {\n",
+        replacement="    js_clear_kept_objects(rt);\n    if (list_empty(&rt->job_list)) {\n",
+    ),
+    Edit(
+        why="ClearKeptObjects: at the end of the runtime",
+        file="quickjs.c",
+        definition="void JS_FreeRuntime(",
+        anchor="    JS_FreeValueRT(rt, rt->current_exception);\n",
+        replacement="    JS_FreeValueRT(rt, rt->current_exception);\n    js_clear_kept_objects(rt);\n",
+    ),
+    Edit(
+        why="KeepDuringJob",
+        file="quickjs.c",
+        definition="static JSValue js_weakref_constructor(",
+        anchor="static JSValue js_weakref_constructor(",
+        replacement="""\
+static bool js_keep_during_job(JSContext *ctx, JSWeakRefData *wrd)
+{
+    JSRuntime *rt = ctx->rt;
+
+    if (wrd->kept_until == rt->job_number + 1)
+        return true;
+    if (rt->kept_count == rt->kept_size) {
+        uint32_t size = rt->kept_size ? rt->kept_size * 2 : 8;
+        JSValue *kept = js_realloc(ctx, rt->kept, size * sizeof(*kept));
+        if (!kept)
+            return false;
+        rt->kept = kept;
+        rt->kept_size = size;
+    }
+    rt->kept[rt->kept_count++] = js_dup(wrd->target);
+    wrd->kept_until = rt->job_number + 1;
+    return true;
+}
+
+static JSValue js_weakref_constructor(""",
+    ),
+    Edit(
+        why="KeepDuringJob: new WeakRef",
+        file="quickjs.c",
+        definition="static JSValue js_weakref_constructor(",
+        anchor="    JS_SetOpaqueInternal(obj, wrd);\n    return obj;\n",
+        replacement="""\
+    JS_SetOpaqueInternal(obj, wrd);
+    wrd->kept_until = 0;
+    if (!js_keep_during_job(ctx, wrd)) {
+        JS_FreeValue(ctx, obj);
+        return JS_EXCEPTION;
+    }
+    return obj;
+""",
+    ),
+    Edit(
+        why="KeepDuringJob: WeakRef.prototype.deref",
+        file="quickjs.c",
+        definition="static JSValue js_weakref_deref(",
+        anchor="    return js_dup(wrd->target);\n",
+        replacement="""\
+    if (!js_keep_during_job(ctx, wrd))
+        return JS_EXCEPTION;
+    return js_dup(wrd->target);
+""",
+    ),
+)
+
+
+def apply(folder: Path, edits: Iterable[Edit] = EDITS) -> None:
+    """Edits the files in folder; raises EditError with all edits that do not fit, and then writes nothing."""
+    texts: dict[str, str] = {}
+    failures: list[str] = []
+    for edit in edits:
+        text = texts.get(edit.file) or (folder / edit.file).read_text(encoding="utf-8")
+        try:
+            texts[edit.file] = apply_one(text, edit)
+        except EditError as error:
+            failures.append(str(error))
+    if failures:
+        raise EditError("the source is not the one that these edits were written for:\n  " + "\n  ".join(failures))
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def apply_one(text: str, edit: Edit) -> str:
+    """The text with one edit."""
+    start, end = span_of(text, edit)
+    count = text.count(edit.anchor, start, end)
+    if count != 1:
+        raise EditError(f"{edit.file}: {edit.definition!r}: anchor {edit.anchor!r} found {count} times ({edit.why})")
+    at = text.index(edit.anchor, start, end)
+    return text[:at] + edit.replacement + text[at + len(edit.anchor) :]
+
+
+def span_of(text: str, edit: Edit) -> tuple[int, int]:
+    """Where the edit's definition begins and ends."""
+    spans = []
+    start = text.find("\n" + edit.definition)
+    while start >= 0:
+        opened, declared = text.find("{\n", start), text.find(";\n", start)
+        if 0 <= opened and (declared < 0 or opened < declared):
+            spans.append((start + 1, text.index("\n}", opened) + 1))
+        start = text.find("\n" + edit.definition, start + 1)
+    if len(spans) != 1:
+        raise EditError(f"{edit.file}: {edit.definition!r}: {len(spans)} definitions found ({edit.why})")
+    return spans[0]
