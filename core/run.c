@@ -144,7 +144,15 @@ static mb_status read_outbox(mb_run *run) {
   return status;
 }
 
+/* While it waits, linear memory and a stack pointer that is back where it was are the guest's whole state. */
+static bool is_at_rest(const mb_run *run) {
+  const w2c_guest *guest = &run->instance->guest;
+  return !guest->depth && guest->w2c_0x5F_stack_pointer == mb_engine_base(run->engine)->stack_pointer;
+}
+
 static mb_status wait(mb_run *run) {
+  if (!is_at_rest(run))
+    return end_with_trap(run, MB_TRAP_CORRUPT);
   if (!run->calls.pending)
     return end(run, MB_DEADLOCK);
   return run->status = MB_WAITING;

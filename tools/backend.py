@@ -45,13 +45,17 @@ def prepare_metadata_for_build_editable(metadata_directory: str, config_settings
     return skbuild.prepare_metadata_for_build_editable(metadata_directory, config_settings)
 
 
-def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+def build_wheel(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
     """PEP 517."""
     generate.generate_product()
     return skbuild.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
-def build_editable(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+def build_editable(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
     """PEP 660."""
     generate.generate_product()
     return skbuild.build_editable(wheel_directory, config_settings, metadata_directory)

@@ -1,4 +1,4 @@
-"""Compiles the guest to WebAssembly: its own sources and the edited engine become one module that imports nothing."""
+"""Compiles guest and edited engine to one WebAssembly module that imports nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,15 @@ EXPORTS = {
 CPU = "generic+bulk_memory+sign_ext+nontrapping_fptoint+mutable_globals-reference_types-simd128"
 
 # EMSCRIPTEN turns the engine's computed goto off and nothing else: a switch is faster once translated.
-COMPILE_FLAGS = ("-std=gnu11", "-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-DEMSCRIPTEN", "-fno-math-errno", "-Wno-undefined-internal")
+COMPILE_FLAGS = (
+    "-std=gnu11",
+    "-O2",
+    "-DNDEBUG",
+    "-D_GNU_SOURCE",
+    "-DEMSCRIPTEN",
+    "-fno-math-errno",
+    "-Wno-undefined-internal",
+)
 LINK_FLAGS = ("-Wl,--strip-all", f"-Wl,-z,stack-size={STACK_SIZE}", "-Wl,--export=__stack_pointer")
 
 
@@ -54,9 +62,18 @@ def build(sources: Sequence[Path], headers: Sequence[Path], with_engine: bool, w
     files = [f"guest/{path.name}" for path in sources]
     if with_engine:
         files += [f"engine/{name}" for name in ENGINE_SOURCES]
-    compiler = [str(fetch(ZIG) / "ziglang" / "zig"), "cc", "-target", "wasm32-wasi", f"-mcpu={CPU}", "-mexec-model=reactor"]
+    compiler = [
+        str(fetch(ZIG) / "ziglang" / "zig"),
+        "cc",
+        "-target",
+        "wasm32-wasi",
+        f"-mcpu={CPU}",
+        "-mexec-model=reactor",
+    ]
     command = [*compiler, *COMPILE_FLAGS, "-Iguest", "-Iengine", *files, "-o", "guest.wasm", *LINK_FLAGS]
-    environment = os.environ | dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(work.resolve() / "cache"))
+    environment = os.environ | dict.fromkeys(
+        ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(work.resolve() / "cache")
+    )
     # Relative names and the work folder as the current one: the module holds no path of this machine.
     if subprocess.run(command, cwd=work, env=environment).returncode != 0:
         raise GuestError("the guest does not compile")
@@ -83,8 +100,12 @@ def engine_folder() -> Path:
 def check(module: wasm.Module) -> None:
     """Raises GuestError unless memory and one global are all that can change and the surface is EXPORTS."""
     failures = [f"it imports {name}" for name in module.imports]
-    failures += [f"it exports {name} ({kind})" for name, kind in module.exports.items() if EXPORTS.get(name) != kind]
-    failures += [f"it does not export {name} ({EXPORTS[name]})" for name in EXPORTS if name not in module.exports]
+    failures += [
+        f"it exports {name} ({kind})" for name, kind in module.exports.items() if EXPORTS.get(name) != kind
+    ]
+    failures += [
+        f"it does not export {name} ({EXPORTS[name]})" for name in EXPORTS if name not in module.exports
+    ]
     failures += [f"it uses {name}" for name in sorted(module.state_changes)]
     counts = {"mutable globals": (module.mutable_globals, 1), "memories": (module.memories, 1)}
     counts |= {"passive segments": (module.passive_segments, 0)}

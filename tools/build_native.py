@@ -1,6 +1,6 @@
-"""Compiles the guest's sources natively, with the C library's mathematics that the wasm module has too: a test's oracle.
+"""Compiles the guest's sources natively, with the mathematics that the wasm module has: a test's oracle.
 
-    python tools/build_native.py OUTPUT
+python tools/build_native.py OUTPUT
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from pins import ZIG
 ROOT = Path(__file__).resolve().parent.parent
 
 # musl's libm is the one that wasi-libc is made from.
-FLAGS = ("-std=gnu11", "-O1", "-DNDEBUG", "-D_GNU_SOURCE", "-DMODEBOX_NATIVE_GUEST", "-fno-math-errno", "-ffp-contract=off")
+FLAGS = (
+    "-std=gnu11",
+    "-O1",
+    "-DNDEBUG",
+    "-D_GNU_SOURCE",
+    "-DMODEBOX_NATIVE_GUEST",
+    "-fno-math-errno",
+    "-ffp-contract=off",
+)
 
 
 def build(output: Path) -> None:
@@ -26,10 +34,23 @@ def build(output: Path) -> None:
     work = output.parent / "native-guest"
     sources = [*sorted((ROOT / "guest").glob("*.c")), ROOT / "tests/native/harness.c"]
     build_guest.lay_out(sources, sorted((ROOT / "guest").glob("*.h")), work)
-    files = [f"guest/{path.name}" for path in sources] + [f"engine/{name}" for name in build_guest.ENGINE_SOURCES]
+    files = [f"guest/{path.name}" for path in sources] + [
+        f"engine/{name}" for name in build_guest.ENGINE_SOURCES
+    ]
     target = f"{platform.machine()}-linux-musl"
-    command = [str(fetch(ZIG) / "ziglang" / "zig"), "cc", "-target", target, *FLAGS, "-Iguest", "-Iengine", *files]
-    environment = os.environ | dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(work.resolve() / "cache"))
+    command = [
+        str(fetch(ZIG) / "ziglang" / "zig"),
+        "cc",
+        "-target",
+        target,
+        *FLAGS,
+        "-Iguest",
+        "-Iengine",
+        *files,
+    ]
+    environment = os.environ | dict.fromkeys(
+        ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(work.resolve() / "cache")
+    )
     subprocess.run([*command, "-o", str(output.resolve())], cwd=work, env=environment, check=True)
 
 

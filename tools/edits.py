@@ -1,7 +1,7 @@
 """The edits that quickjs-ng needs before it is compiled, and the means to apply them.
 
-An edit names a file, a definition in it and an anchor in that definition. Each must be found exactly once; where the
-source is not the one that an edit was written for, nothing is written and all failures are reported at once.
+An edit names a file, a definition in it and an anchor in that definition. Each must be found exactly once. Where
+the source is another one than the edits were written for, all failures are reported and nothing is written.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ EDITS = (
 """,
     ),
     Edit(
-        why="the guest knows the engine's own out of memory (GUEST_ERROR_MEMORY) from a program's InternalError",
+        why="the guest knows the engine's own out of memory (GUEST_ERROR_MEMORY) from a program's error",
         file="quickjs.c",
         definition="JSValue JS_ThrowOutOfMemory(",
         anchor='        JS_ThrowInternalError(ctx, "out of memory");\n',
@@ -141,7 +141,10 @@ EDITS = (
         file="quickjs.c",
         definition="typedef struct JSWeakRefData {",
         anchor="    JSValue obj;\n",
-        replacement="    JSValue obj;\n    uint64_t kept_until; /* job_number + 1 of the job that keeps the target */\n",
+        replacement="""\
+    JSValue obj;
+    uint64_t kept_until; /* job_number + 1, in the job that keeps the target */
+""",
     ),
     Edit(
         why="ClearKeptObjects",
@@ -245,7 +248,9 @@ def apply(folder: Path, edits: Iterable[Edit] = EDITS) -> None:
         except EditError as error:
             failures.append(str(error))
     if failures:
-        raise EditError("the source is not the one that these edits were written for:\n  " + "\n  ".join(failures))
+        raise EditError(
+            "the source is not the one that these edits were written for:\n  " + "\n  ".join(failures)
+        )
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
 
@@ -255,7 +260,9 @@ def apply_one(text: str, edit: Edit) -> str:
     start, end = span_of(text, edit)
     count = text.count(edit.anchor, start, end)
     if count != 1:
-        raise EditError(f"{edit.file}: {edit.definition!r}: anchor {edit.anchor!r} found {count} times ({edit.why})")
+        raise EditError(
+            f"{edit.file}: {edit.definition!r}: anchor {edit.anchor!r} found {count} times ({edit.why})"
+        )
     at = text.index(edit.anchor, start, end)
     return text[:at] + edit.replacement + text[at + len(edit.anchor) :]
 
@@ -266,7 +273,7 @@ def span_of(text: str, edit: Edit) -> tuple[int, int]:
     start = text.find("\n" + edit.definition)
     while start >= 0:
         opened, declared = text.find("{\n", start), text.find(";\n", start)
-        if 0 <= opened and (declared < 0 or opened < declared):
+        if opened >= 0 and (declared < 0 or opened < declared):
             spans.append((start + 1, text.index("\n}", opened) + 1))
         start = text.find("\n" + edit.definition, start + 1)
     if len(spans) != 1:

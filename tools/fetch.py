@@ -1,7 +1,7 @@
 """Fetches pinned releases, checks their bytes and unpacks them in a cache outside the source tree.
 
-pip does the download, so that its configuration (mirrors, proxies, certificates) applies. Once the cache is filled no
-network is needed. `python tools/fetch.py` fills it.
+pip does the download, so that its configuration (mirrors, proxies, certificates) applies. Once the cache is
+filled no network is needed. `python tools/fetch.py` fills it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from pins import PINS, Pin
 
-# What a build front end leaves for its own build back end; a pip inside the build must not take it for its own.
+# What a build front end leaves for its own back end; a pip inside the build must not take it for its own.
 BUILD_ENVIRONMENT = ("_PYPROJECT_HOOKS_", "PIP_BUILD_TRACKER", "PIP_REQ_TRACKER", "PEP517_")
 
 
@@ -40,7 +40,7 @@ def digest_of(pin: Pin) -> str:
     here = f"{sys.platform}-{platform.machine()}"
     digest = pin.sha256.get("any") or pin.sha256.get(here)
     if digest is None:
-        raise FetchError(f"{pin.name} {pin.version} has no pinned file for {here}: build from an sdist, which carries generated/")
+        raise FetchError(f"{pin.name} {pin.version} has no pinned file for {here}: build from an sdist")
     return digest
 
 
@@ -65,7 +65,16 @@ def download(pin: Pin, digest: str, folder: Path) -> Path:
     requirements = folder / "requirements.txt"
     requirements.write_text(f"{pin.name}=={pin.version} --hash=sha256:{digest}\n")
     only = ["--no-binary" if pin.kind == "sdist" else "--only-binary", pin.name]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", *only]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        *only,
+    ]
     command += ["--require-hashes", "--requirement", str(requirements), "--dest", str(folder)]
     print(f"fetching {pin.name} {pin.version}", file=sys.stderr, flush=True)
     if subprocess.run(command, env=clean_environment()).returncode != 0:

@@ -1,7 +1,7 @@
 """Makes generated/: the guest translated to C, with all that a C compiler needs to build it.
 
     python tools/generate.py                                the product's guest
-    python tools/generate.py --output DIR --sources A.c...  a test's own module; with --engine, the engine in it
+    python tools/generate.py --output DIR --sources A.c...  a test's own module; --engine adds the engine
 
 When nothing has changed nothing is done, no network is needed and files keep their times.
 """
@@ -123,7 +123,10 @@ def write_if_changed(path: Path, content: bytes) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     default = product()
     parser.add_argument("--output", type=Path, default=default.output)
     parser.add_argument("--work", type=Path, default=default.work)

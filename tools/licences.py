@@ -14,7 +14,7 @@ def texts() -> dict[str, str]:
     zig = fetch(ZIG) / "ziglang"
     libc = zig / "lib" / "libc"
     return {
-        "quickjs-ng.txt": f"quickjs-ng, as in the PyPI sdist {QUICKJS.name} {QUICKJS.version}\n\n{engine_notices()}",
+        "quickjs-ng.txt": f"quickjs-ng, from {QUICKJS.name} {QUICKJS.version}\n\n{engine_notices()}",
         "wabt.txt": wabt_licence(),
         "wasi-libc.txt": (libc / "wasi" / "LICENSE").read_text(),
         "wasi-libc-mit.txt": (libc / "wasi" / "LICENSE-MIT").read_text(),
@@ -26,7 +26,9 @@ def texts() -> dict[str, str]:
 def engine_notices() -> str:
     """The first comment of each of the engine's sources, each text once."""
     folder = build_guest.engine_folder()
-    paths = [folder / name for name in (*build_guest.ENGINE_SOURCES, "cutils.h", "list.h", "libunicode-table.h")]
+    paths = [
+        folder / name for name in (*build_guest.ENGINE_SOURCES, "cutils.h", "list.h", "libunicode-table.h")
+    ]
     notices = {first_comment(path) for path in paths}
     return "\n\n".join(sorted(notice for notice in notices if "Copyright" in notice)) + "\n"
 
@@ -34,7 +36,9 @@ def engine_notices() -> str:
 def first_comment(path: Path) -> str:
     """The text of the comment that a C file begins with, without its stars."""
     comment = path.read_text(encoding="utf-8").partition("*/")[0].removeprefix("/*")
-    return "\n".join(line.removeprefix(" *").removeprefix(" ").rstrip() for line in comment.splitlines()).strip()
+    return "\n".join(
+        line.removeprefix(" *").removeprefix(" ").rstrip() for line in comment.splitlines()
+    ).strip()
 
 
 def wabt_licence() -> str:

@@ -74,13 +74,19 @@ def instrument_source(source: str) -> str:
     """The translated C with ticks, depth, charges and the shared table."""
     functions = list(functions_of(source))
     recursive = recursive_nodes(call_graph(source, functions))
-    parts, last = [], 0
+    parts: list[str] = []
+    last = 0
     for function in functions:
         text = source[function.start : function.end]
-        parts += source[last : function.start], instrument_function(function.name, text, function.name in recursive)
+        parts += (
+            source[last : function.start],
+            instrument_function(function.name, text, function.name in recursive),
+        )
         last = function.end
     parts.append(source[last:])
-    return replace_once("".join(parts), "// Computes a pointer to an object", MACROS + "// Computes a pointer to an object")
+    return replace_once(
+        "".join(parts), "// Computes a pointer to an object", MACROS + "// Computes a pointer to an object"
+    )
 
 
 def functions_of(source: str) -> Iterator[Function]:
@@ -106,7 +112,12 @@ def call_graph(source: str, functions: Sequence[Function]) -> dict[str, set[str]
 
 def recursive_nodes(graph: Mapping[str, Set[str]]) -> set[str]:
     """The nodes that lie on a cycle: those that can be reached from themselves."""
-    return {node for component in components(graph) for node in component if len(component) > 1 or node in graph[node]}
+    return {
+        node
+        for component in components(graph)
+        for node in component
+        if len(component) > 1 or node in graph[node]
+    }
 
 
 def components(graph: Mapping[str, Set[str]]) -> list[list[str]]:
@@ -146,20 +157,31 @@ def instrument_function(name: str, text: str, recursive: bool) -> str:
     text = re.sub(r"^( *var_L\d+:) *$", r"\1 TICK", text, flags=re.M)
     text = re.sub(r"^( *)(memory_(?:copy|fill)\(.*, (var_\w+)\);)$", r"\1CHARGE(\3) \2", text, flags=re.M)
     text = re.sub(r"instance->w2c_T0\.data\[\w+\]\.module_instance", "instance", text)
-    expect_none(name, text, r"^ *var_L\d+:(?! TICK)", r"^ *memory_\w+\(", r"module_instance", r"FUNC_PROLOGUE|FUNC_EPILOGUE")
+    expect_none(
+        name,
+        text,
+        r"^ *var_L\d+:(?! TICK)",
+        r"^ *memory_\w+\(",
+        r"module_instance",
+        r"FUNC_PROLOGUE|FUNC_EPILOGUE",
+    )
     return text
 
 
 def instrument_header(header: str, module: wasm.Module) -> str:
     """The translated header with the instance's own fields, the core's hooks and the module's numbers."""
-    numbers = f"#define MB_GUEST_MAX_OFFSET {module.max_offset}u /* largest constant offset of a load or store */\n"
+    numbers = (
+        f"#define MB_GUEST_MAX_OFFSET {module.max_offset}u /* largest constant offset of a load or store */\n"
+    )
     numbers += f"#define MB_GUEST_INITIAL_PAGES {module.initial_pages}u\n\n"
-    header = replace_once(header, "typedef struct w2c_guest {\n", numbers + "typedef struct w2c_guest {\n" + FIELDS)
+    header = replace_once(
+        header, "typedef struct w2c_guest {\n", numbers + "typedef struct w2c_guest {\n" + FIELDS
+    )
     return replace_once(header, "void wasm2c_guest_instantiate(", HOOKS + "void wasm2c_guest_instantiate(")
 
 
 def bounds_names(header: str) -> str:
-    """A header that gives the functions of the second build names of their own; included when it is compiled."""
+    """A header that gives the functions of the second build names of their own."""
     return "".join(f"#define {name} bounds_{name}\n" for name, _ in declarations(header))
 
 

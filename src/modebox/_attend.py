@@ -32,7 +32,7 @@ async def attend(drive: Drive, steps: Iterator[str], stragglers: set[asyncio.Tas
     attendant = _Attendant(drive)
     try:
         for request in steps:
-            if request is AWAIT:
+            if request is AWAIT and drive.started is not None:
                 attendant.start(*drive.started)
             elif request is WAIT:
                 await attendant.wait()
@@ -59,23 +59,23 @@ class _Attendant:
 
     # ---- host calls
 
-    def start(self, call_id: int, awaitable: Awaitable[object], context: Context) -> None:
+    def start(self, call_id: int, index: int, awaitable: Awaitable[object], context: Context) -> None:
         """Awaits in a task of its own; with eager tasks (3.12) what does not suspend is over when this returns."""
         self._unstarted[call_id] = awaitable
-        task = _new_task(self._answer(call_id, awaitable), self._loop, context)
+        task = _new_task(self._answer(call_id, index, awaitable), self._loop, context)
         if not task.done():
             self._tasks[call_id] = task
 
-    async def _answer(self, call_id: int, awaitable: Awaitable[object]) -> None:
+    async def _answer(self, call_id: int, index: int, awaitable: Awaitable[object]) -> None:
         del self._unstarted[call_id]
         try:
             value = await awaitable
         except BaseException as error:
-            self._drive.fail(call_id, error)
+            self._drive.fail(call_id, index, error)
             if not isinstance(error, (Exception, asyncio.CancelledError)):
                 raise
         else:
-            self._drive.deliver(call_id, value)
+            self._drive.deliver(call_id, index, value)
         finally:
             self._tasks.pop(call_id, None)
             self._wake()

@@ -10,15 +10,24 @@ import sys
 from contextvars import copy_context
 from time import monotonic_ns, time_ns
 
-from modebox import _core, _outcome
+from modebox import _core
 from modebox._errors import fields_of
-from modebox._outcome import WAITING, YIELDED, Ending
+from modebox._outcome import (
+    LIMIT_ABORTED,
+    LIMIT_TIMEOUT,
+    WAITING,
+    YIELDED,
+    Ending,
+    ending_of,
+    internal_ending,
+    limit_ending,
+    result_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from contextvars import Context
-    from typing import Any
 
     from modebox._functions import FunctionTable
     from modebox._limits import Budget
@@ -39,7 +48,7 @@ class Drive:
     """One run. It belongs to one thread at a time; only `stop` may come from another.
 
     Attributes:
-        started: Of an AWAIT request: the call's id, its awaitable, and the context to await it in.
+        started: Of an AWAIT request: the call's id and function index, its awaitable, the context to await it in.
         deadline_ns: When the run's time is over, as monotonic_ns().
         breathes: Whether an event loop wants its turn between plain host calls.
         on_stop: Called by `stop`, on any thread, to wake up whoever drives.
@@ -64,7 +73,6 @@ class Drive:
         "on_stop",
         "started",
     )
-    started: tuple[int, Awaitable[object], Context]
 
     def __init__(
         self, source: str, filename: str, functions: FunctionTable, mode: int, seed: bytes, budget: Budget, slice_ns: int
@@ -75,11 +83,12 @@ class Drive:
         self._budget = budget
         self._slice_ns = slice_ns
         self._context = copy_context()
-        self._ready: list[tuple[int, object, BaseException | None]] = []
+        self._ready: list[tuple[int, int, object, BaseException | None]] = []
         self._raised: dict[int, BaseException] = {}
         self._running = 0
         self._ending: Ending | None = None
         self._stopped = False
+        self.started: tuple[int, int, Awaitable[object], Context] | None = None
         self.breathes = False
         self.on_stop: Callable[[], object] | None = None
         self._started_ns = monotonic_ns()
@@ -100,36 +109,46 @@ class Drive:
         Raises:
             BaseException: What a host function raised that is no Exception: KeyboardInterrupt, SystemExit.
         """
-        breath_ns = monotonic_ns() + _BREATH_NS
-        while not self.is_over:
+        pause_ns = self._next_pause()
+        while self._ending is None:
             if self._status == YIELDED:
                 yield STEP
-            elif self._must_end():
-                break
-            elif self.breathes and monotonic_ns() >= breath_ns:
-                yield BREATHE
-                breath_ns = monotonic_ns() + _BREATH_NS
+            elif self._status != WAITING:
+                return
+            elif self._stopped:
+                self._ending = limit_ending(LIMIT_ABORTED, self._budget.limits)
+            elif monotonic_ns() >= pause_ns:
+                if monotonic_ns() >= self.deadline_ns:
+                    self._ending = limit_ending(LIMIT_TIMEOUT, self._budget.limits)
+                else:
+                    yield BREATHE
+                pause_ns = self._next_pause()
             elif self._ready:
                 self._settle(*self._ready.pop(0))
-            elif self._running == self._budget.max_concurrency or (call := self._next_call()) is None:
+            elif self._running == self._budget.max_concurrency or not self._make_next():
                 yield WAIT
-                breath_ns = monotonic_ns() + _BREATH_NS
-            elif self._make(*call):
+                pause_ns = self._next_pause()
+            elif self.started is not None:
                 yield AWAIT
+                self.started = None
 
     def step(self, slice_ns: int) -> None:
-        """Lets the program compute for about slice_ns. Any thread, but one at a time."""
+        """Lets the program compute for about slice_ns. Any thread, but one at a time.
+
+        Raises:
+            _core.Busy: Another thread does it.
+        """
         self._status = self._run.step(slice_ns)
 
-    def deliver(self, call_id: int, value: object) -> None:
+    def deliver(self, call_id: int, index: int, value: object) -> None:
         """A call that was awaited has returned."""
         self._running -= 1
-        self._ready.append((call_id, value, None))
+        self._ready.append((call_id, index, value, None))
 
-    def fail(self, call_id: int, error: BaseException) -> None:
+    def fail(self, call_id: int, index: int, error: BaseException) -> None:
         """A call that was awaited has raised."""
         self._running -= 1
-        self._ready.append((call_id, None, error))
+        self._ready.append((call_id, index, None, error))
 
     def stop(self) -> None:
         """Ends the run with kind Aborted, soon. Any thread."""
@@ -138,45 +157,42 @@ class Drive:
         if self.on_stop is not None:
             self.on_stop()
 
-    def _must_end(self) -> bool:
-        """Looks at what the core does not see while the program waits."""
-        if self._stopped:
-            self._ending = _outcome.limit_ending(_outcome.LIMIT_ABORTED, self._budget.limits)
-        elif monotonic_ns() >= self.deadline_ns:
-            self._ending = _outcome.limit_ending(_outcome.LIMIT_TIMEOUT, self._budget.limits)
-        return self._ending is not None
+    def _next_pause(self) -> int:
+        """When to look at more than the next call: at the deadline, or for the event loop's sake before it."""
+        return min(self.deadline_ns, monotonic_ns() + _BREATH_NS) if self.breathes else self.deadline_ns
 
     # ---- host calls
 
-    def _next_call(self) -> tuple[int, int, list[Any]] | None:
+    def _make_next(self) -> bool:
+        """Makes the next call, if there is one, and settles it unless it is to be awaited: then `started` is set."""
         try:
-            return self._run.next_call()
+            call = self._run.next_call()
         except _core.Malformed:
-            self._ending = _outcome.internal_ending("malformed arguments")
-            return None
-
-    def _make(self, call_id: int, index: int, arguments: list[Any]) -> bool:
-        """Calls a host function. True: `started` is to be awaited; else the call has settled."""
+            self._ending = internal_ending("malformed arguments")
+            return True
+        if call is None:
+            return False
+        call_id, index, arguments = call
         context = self._context.copy()
         try:
             value = context.run(self._functions.functions[index], *arguments)
         except BaseException as error:
-            self._settle(call_id, None, error)
-            return False
+            self._settle_error(call_id, error)
+            return True
         if type(value) in _PLAIN or not _is_awaitable(value):
-            self._settle(call_id, value, None)
-            return False
-        self._running += 1
-        self.started = call_id, value, context
+            self._settle(call_id, index, value, None)
+        else:
+            self._running += 1
+            self.started = call_id, index, value, context
         return True
 
-    def _settle(self, call_id: int, value: object, error: BaseException | None) -> None:
+    def _settle(self, call_id: int, index: int, value: object, error: BaseException | None) -> None:
         if error is None:
             try:
                 self._status = self._run.settle(call_id, value, self._slice_ns)
                 return
             except _core.Refused as refused:
-                error = TypeError(str(refused))
+                error = TypeError(f"{self._functions.names[index]}: {refused}")
             except Exception as raised:  # by the value's own code, when it was read
                 error = raised
         self._settle_error(call_id, error)
@@ -196,12 +212,14 @@ class Drive:
         """The result of a run that is over."""
         wall_ns = monotonic_ns() - self._started_ns
         value, ending = None, self._ending
-        if ending is None:
-            try:
-                value, ending = self._read()
-            except _core.Malformed:
-                ending = _outcome.internal_ending("malformed result")
-        return _outcome.result_of(self._run, value, ending, self._budget, wall_ns)
+        try:
+            if ending is None:
+                ending = ending_of(self._run, self._status, self._source, self._raised, self._budget.limits)
+            if ending is None:
+                value = self._run.value()
+        except _core.Malformed:
+            ending = internal_ending("malformed result")
+        return result_of(self._run, value, ending, self._budget.limits, wall_ns)
 
     def end(self) -> None:
         """Gives the sandbox back, whatever the run was doing."""
@@ -212,18 +230,6 @@ class Drive:
             self._run.step(1)
         except _core.Busy:  # then the thread that steps it ends it
             pass
-
-    def _read(self) -> tuple[object, Ending | None]:
-        if self._status == _outcome.DONE:
-            return self._run.value(), None
-        error_kind, limit, trap = self._run.outcome()
-        if self._status == _outcome.THREW:
-            return None, _outcome.thrown_ending(self._run, error_kind, self._source, self._raised)
-        if self._status == _outcome.LIMIT:
-            return None, _outcome.limit_ending(limit, self._budget.limits)
-        if self._status == _outcome.DEADLOCK:
-            return None, _outcome.deadlock_ending()
-        return None, _outcome.trap_ending(trap)
 
 
 def _is_awaitable(value: object) -> bool:

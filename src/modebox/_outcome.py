@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from modebox._limits import Budget, Limits
+    from modebox._limits import Limits
 
 # mb_status in core/modebox.h
 DONE, WAITING, YIELDED, THREW, DEADLOCK, LIMIT, TRAP = range(7)
@@ -60,18 +60,6 @@ def limit_ending(limit: int, limits: Limits) -> Ending:
     return Ending(kind, name, text.format(limits))
 
 
-def trap_ending(trap: int) -> Ending:
-    """The ending for an mb_trap."""
-    if trap == _TRAP_STACK:
-        return Ending("StackOverflow", "RangeError", "Maximum call stack size exceeded")
-    return internal_ending(_TRAPS[trap])
-
-
-def deadlock_ending() -> Ending:
-    """The program waits, and no host call is pending."""
-    return Ending("Deadlock", "DeadlockError", "the program waits for a promise that can never settle")
-
-
 def internal_ending(what: str) -> Ending:
     """What must not happen did."""
     return Ending("Internal", "InternalError", _INTERNAL.format(what))
@@ -85,15 +73,35 @@ def refuse_source(source: str) -> RunResult | None:
     return failed(ending, [], Stats(0.0, 0.0, 0.0, 0, 0, 0))
 
 
-def thrown_ending(run: _core.Run, error_kind: int, source: str, raised: dict[int, BaseException]) -> Ending:
-    """The program threw. Only an error that the bridge made says which host call it came from.
+def ending_of(
+    run: _core.Run, status: int, source: str, raised: dict[int, BaseException], limits: Limits
+) -> Ending | None:
+    """Why the core ended the run; None: it is done.
+
+    Args:
+        raised: What host functions raised, by call id.
 
     Raises:
         _core.Malformed: The guest broke the protocol.
     """
-    fields = run.error()
+    if status == DONE:
+        return None
+    error_kind, limit, trap = run.outcome()
+    if status == THREW:
+        return _thrown(_ERROR_KINDS[error_kind], run.error(), source, raised)
+    if status == LIMIT:
+        return limit_ending(limit, limits)
+    if status == DEADLOCK:
+        return Ending("Deadlock", "DeadlockError", "the program waits for a promise that can never settle")
+    if trap == _TRAP_STACK:
+        return Ending("StackOverflow", "RangeError", "Maximum call stack size exceeded")
+    return internal_ending(_TRAPS[trap])
+
+
+def _thrown(kind: str, fields: dict[str, Any], source: str, raised: dict[int, BaseException]) -> Ending:
+    """The program's error. Only one that the bridge made says which host call it came from."""
     line, column = _int(fields, "line"), _int(fields, "column")
-    ending = Ending(_ERROR_KINDS[error_kind], _text(fields, "name") or "Error", _text(fields, "message"))
+    ending = Ending(kind, _text(fields, "name") or "Error", _text(fields, "message"))
     ending.cause = raised.get(_int(fields, "call") or 0)
     ending.details = {
         "code": code_of(ending.cause),
@@ -115,13 +123,13 @@ def _int(fields: dict[str, Any], name: str) -> int | None:
     return value if type(value) is int else None
 
 
-def result_of(run: _core.Run, value: object, ending: Ending | None, budget: Budget, wall_ns: int) -> RunResult:
+def result_of(run: _core.Run, value: object, ending: Ending | None, limits: Limits, wall_ns: int) -> RunResult:
     """The result of a run that has ended; of a failed one, with its error."""
     instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, dropped, dropped_bytes = run.stats()
     stats = Stats(wall_ns / 1e6, guest_ns / 1e6, instantiate_ns / 1e6, fuel_used, host_calls, memory_bytes)
     logs = [LogEntry(LOG_LEVELS[level], message) for level, message in run.take_logs()]
     if dropped:
-        logs.append(LogEntry("warn", _DROPPED.format(dropped, dropped_bytes, budget.limits.max_log_bytes)))
+        logs.append(LogEntry("warn", _DROPPED.format(dropped, dropped_bytes, limits.max_log_bytes)))
     if ending is None:
         return RunResult("completed", logs, stats, value)
     return failed(ending, logs, stats)

@@ -31,10 +31,10 @@ def record(*, frozen: bool) -> Callable[[type], type]:
 def _make_init(cls: type, names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., None]:
     parameters = ", ".join(f"{name}=defaults[{name!r}]" if name in defaults else name for name in names)
     lines = [f"def __init__(self, {parameters}):"]
-    lines += [f"    set(self, {name!r}, {name})" for name in names]
+    lines += ["    fields = self.__dict__"] + [f"    fields[{name!r}] = {name}" for name in names]
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
-    scope: dict[str, Any] = {"set": object.__setattr__, "defaults": defaults}
+    scope: dict[str, Any] = {"defaults": defaults}
     exec("\n".join(lines), scope)
     init: Callable[..., None] = scope["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
