@@ -11,16 +11,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BUILD := build/dev
+NATIVE := build/native/modebox-native
 
 # All files that are compiled into the extension module, or decide how.
-SOURCES := $(wildcard guest/*.[ch] core/*.[chS] ext/*.[ch] tests/c/*.[ch] tests/c/guests/*.c tools/*.py) CMakeLists.txt
+SOURCES := $(wildcard guest/*.[ch] core/*.[chS] ext/*.[ch] tests/c/*.[ch] tests/c/guests/*.c tools/*.py tools/engine/*.h) CMakeLists.txt
 
 .PHONY: demo test test-sdist lint bench fuzz wheel clean
 
 demo: $(BUILD)/installed
 	$(BIN)/python examples/demo.py
 
-test: $(BUILD)/installed
+test: $(BUILD)/installed $(NATIVE)
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
 	$(BIN)/python -m pytest
 
@@ -35,7 +36,7 @@ lint: $(BUILD)/installed
 	$(BIN)/clang-format --dry-run --Werror $(wildcard guest/*.[ch] core/*.[ch] ext/*.[ch] tests/c/*.[ch] tests/c/guests/*.c)
 
 bench: $(BUILD)/installed
-	$(BIN)/python bench/run.py
+	$(BIN)/python -m bench
 
 fuzz: $(BUILD)/installed
 	$(BIN)/python fuzz/run.py
@@ -50,6 +51,11 @@ $(VENV)/installed: pyproject.toml
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(PIP) install "scikit-build-core>=1.1" "cmake>=3.26" "ninja>=1.11"
 	touch $@
+
+# The guest's sources compiled natively: what the translated guest is compared with.
+$(NATIVE): $(VENV)/installed $(wildcard guest/*.[ch] tools/*.py tools/engine/*.h) tests/native/harness.c
+	mkdir -p $(@D)
+	$(BIN)/python tools/build_native.py $@
 
 # Without build isolation the build folder stays valid, and only what changed is compiled again.
 $(BUILD)/installed: $(VENV)/installed $(SOURCES)

@@ -134,10 +134,10 @@ def as_text(lines: Sequence[Line], peers: Sequence[Peer], measured: Measured) ->
     """The header, one line for each row, and the notes."""
     out = [f"{name:8} {value}" for name, value in header().items()]
     out.append("cells    median (best) ratio to modebox")
-    out += ["", f"{'':44} {'unit':6}" + "".join(f"{peer.label:>27}" for peer in peers)]
+    out += ["", f"{'':46} {'unit':6}" + "".join(f"{peer.label:>27}" for peer in peers)]
     for line in lines:
         cells = "".join(f"{cell(line.figures.get(peer.name)):>27}" for peer in peers)
-        out.append(f"{line.title:44} {line.unit:6}{cells}".rstrip())
+        out.append(f"{line.title:46} {line.unit:6}{cells}".rstrip())
     return "\n".join([*out, "", *measured.notes()])
 
 

@@ -10,10 +10,13 @@ import asyncio
 import itertools
 import json
 import random
+import statistics
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 from .adapters import Adapter, Functions, Run, load
@@ -21,6 +24,7 @@ from .rows import Row, row_named
 
 COMMENT = {"js": "//", "monty": "#"}
 WARM_SECONDS = 0.05
+READY_SECONDS = 30
 
 
 async def called_async(x: int) -> int:
@@ -32,7 +36,7 @@ async def called_sleeping(x: int) -> int:
     return x
 
 
-DICTS = [{"id": i, "name": f"item {i}", "price": i + 0.5, "stocked": True} for i in range(10_000)]
+DICTS = [{"id": i, "name": f"item {i}", "price": i / 2, "ok": True} for i in range(10_000)]
 TEXT = "x" * 1_000_000
 BYTES = b"x" * 1_000_000
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -74,19 +78,28 @@ def answer(samples: list[float]) -> None:
     print(json.dumps(samples), flush=True)
 
 
-def serve_sync(row: Row, adapter: Adapter, source: str) -> None:
+def serve_sync(row: Row, adapter: Adapter, source: str, made: str | None) -> None:
     sources, functions = sources_of(row, source), functions_of(row)
+    bases = sources_of(row, made) if made else None
     with adapter.open_sync() as run:
         for seconds in requests():
             times: list[float] = []
+            base_times: list[float] = []
             end = time.perf_counter() + seconds
             while not times or time.perf_counter() < end:
-                source = next(sources)
-                start = time.perf_counter()
-                value = run(source, functions)
-                times.append((time.perf_counter() - start) * 1e3)
-                check(row, value)
-            answer(times)
+                times.append(timed(row, run, next(sources), functions))
+                if bases:
+                    base_times.append(timed(row, run, next(bases), functions))
+            answer([statistics.median(times) - statistics.median(base_times)] if bases else times)
+
+
+def timed(row: Row, run: Run, source: str, functions: Functions) -> float:
+    """Milliseconds of one run."""
+    start = time.perf_counter()
+    value = run(source, functions)
+    elapsed = (time.perf_counter() - start) * 1e3
+    check(row, value)
+    return elapsed
 
 
 async def serve_async(row: Row, adapter: Adapter, source: str) -> None:
@@ -104,7 +117,7 @@ async def serve_async(row: Row, adapter: Adapter, source: str) -> None:
             answer(times)
 
 
-def count_runs(run: Run, sources: Iterator[str], go: threading.Barrier, seconds: float) -> float:
+def count_runs(run: Run, sources: Iterator[str], seconds: float, go: threading.Barrier) -> float:
     """Runs a second of one thread, once all threads are ready."""
     run(next(sources), {})
     go.wait()
@@ -117,31 +130,24 @@ def count_runs(run: Run, sources: Iterator[str], go: threading.Barrier, seconds:
 
 
 def serve_rate(row: Row, adapter: Adapter, source: str) -> None:
-    def work(seconds: float, go: threading.Barrier, rates: list[float]) -> None:
-        with adapter.open_sync() as run:
-            rates.append(count_runs(run, sources_of(row, source), go, seconds))
-
-    for seconds in requests():
-        rates: list[float] = []
-        go = threading.Barrier(row.threads)
-        threads = [threading.Thread(target=work, args=(seconds, go, rates)) for _ in range(row.threads)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        answer([sum(rates)])
+    with ExitStack() as stack, ThreadPoolExecutor(row.threads) as pool:
+        runs = [stack.enter_context(adapter.open_sync()) for _ in range(row.threads)]
+        for seconds in requests():
+            go = threading.Barrier(row.threads, timeout=READY_SECONDS)
+            rates = [pool.submit(count_runs, run, sources_of(row, source), seconds, go) for run in runs]
+            answer([sum(rate.result() for rate in rates)])
 
 
 def main(adapter_name: str, row_name: str) -> None:
     row = row_named(row_name)
     adapter = load(adapter_name)
-    source = row.source(adapter_name, adapter.LANGUAGE)
-    assert source is not None
-    source = f"{source}\n{COMMENT[adapter.LANGUAGE]} "
+    end = f"\n{COMMENT[adapter.LANGUAGE]} "
+    source = (row.source(adapter_name, adapter.LANGUAGE) or "") + end
     if row.kind == "async":
         asyncio.run(serve_async(row, adapter, source))
     elif row.kind == "sync":
-        serve_sync(row, adapter, source)
+        made = row.made.get(adapter.LANGUAGE)
+        serve_sync(row, adapter, source, made + end if made else None)
     else:
         serve_rate(row, adapter, source)
 

@@ -128,7 +128,7 @@ typedef struct mb_stats {
 } mb_stats;
 
 /* Takes an instance and writes the program into it; runs nothing. The views are copied.
- * errors: MB_ERR_NO_MEMORY, MB_ERR_TOO_LARGE (the source), MB_ERR_MISUSE (a limit below its least). */
+ * errors: MB_ERR_NO_MEMORY, MB_ERR_TOO_LARGE (the source), MB_ERR_MISUSE (a limit out of its range, over 32,767 functions). */
 MB_CHECKED mb_err mb_run_new(mb_run **out, mb_engine *engine, const mb_program *program);
 /* Runs for about slice_ns (<= 0: to the end). When the run has ended its instance is already given back, and the last
  * status is returned again. */

@@ -11,6 +11,7 @@ enum {
   TICK_NS = 10,                  /* the program's clock creeps by this much a tick, so that waiting for it ends */
   LEAST_MEMORY = 1 << 20,
   GREATEST_MEMORY = INT32_MAX,   /* what a 32-bit address reaches, with room for the image */
+  MOST_FUNCTIONS = INT16_MAX,    /* what the engine's functions have room for */
   SPARE_PAGES = 8,               /* wasm pages beyond the memory limit: for what the allocator cannot use */
 };
 
@@ -79,8 +80,24 @@ static void release_instance(mb_run *run, bool intact) {
   run->instance = NULL;
 }
 
+static mb_trap add_log(mb_run *run, const mb_record *record) {
+  if (record->a >= GUEST_LOG_LEVELS)
+    return MB_TRAP_CORRUPT;
+  return mb_logs_add(&run->logs, (guest_log_level)record->a, record->bytes) ? MB_TRAP_HOST_MEMORY : MB_TRAP_NONE;
+}
+
+/* Of a run that ends inside the guest: what it said until then. Calls that it made do not start any more. */
+static void read_last_logs(mb_run *run) {
+  mb_record record;
+  while (mb_outbox_read(run->instance, mb_engine_base(run->engine)->mailbox, &run->outbox_read, &record) == MB_OUTBOX_RECORD)
+    if (record.type == GUEST_RECORD_LOG && add_log(run, &record))
+      return;
+}
+
 static mb_status end(mb_run *run, mb_status status) {
   bool intact = run->phase != ENTERED && status != MB_TRAP;
+  if (!intact)
+    read_last_logs(run);
   release_instance(run, intact);
   run->phase = AT_REST;
   return run->status = status;
@@ -123,9 +140,8 @@ static mb_status record_call(mb_run *run, const mb_record *record) {
 }
 
 static mb_status record_log(mb_run *run, const mb_record *record) {
-  if (record->a >= GUEST_LOG_LEVELS)
-    return end_with_trap(run, MB_TRAP_CORRUPT);
-  return mb_logs_add(&run->logs, (guest_log_level)record->a, record->bytes) ? end_with_trap(run, MB_TRAP_HOST_MEMORY) : MB_YIELDED;
+  mb_trap trap = add_log(run, record);
+  return trap ? end_with_trap(run, trap) : MB_YIELDED;
 }
 
 static mb_status read_outbox(mb_run *run) {
@@ -351,7 +367,7 @@ static mb_err prepare_program(mb_run *run, const mb_program *program) {
 }
 
 mb_err mb_run_new(mb_run **out, mb_engine *engine, const mb_program *program) {
-  if (!limits_are_valid(&program->limits) || program->clock_ns < 0)
+  if (!limits_are_valid(&program->limits) || program->clock_ns < 0 || program->function_count > MOST_FUNCTIONS)
     return MB_ERR_MISUSE;
   mb_run *run = calloc(1, sizeof *run);
   if (!run)

@@ -1,6 +1,7 @@
-/* encode.c: Python objects -> value bytes. The objects are the caller's and may run code of their own when they are read
- * (mappings), so containers are copied before their members are looked at, and keys are owned while they are known. */
+/* encode.c: Python objects -> value bytes. The objects are the caller's and may run code of their own when they are
+ * read (mappings), so containers are copied before their members are looked at. */
 #include "ext.h"
+#include "keys.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,20 +16,11 @@ typedef struct place {
   unsigned depth;                /* 1: the outermost */
 } place;
 
-/* Known by equality, not by identity: the bytes, and with them the fuel that reading them costs, must not depend on
- * which strings happen to be shared. */
-typedef struct known_key {
-  PyObject *text;                /* owned; NULL: a free slot */
-  Py_hash_t hash;
-  uint32_t index;
-} known_key;
-
 typedef struct encoder {
   ext_state *state;
   mb_writer *writer;
   const char *root;
-  known_key *keys, few[64];      /* open addressing; key_slots is a power of two */
-  size_t key_slots, key_count;
+  ext_keys keys;
   PyObject **items;              /* the members of all containers being written, owned */
   size_t item_count, item_capacity;
 } encoder;
@@ -229,59 +221,17 @@ static bool encode_memoryview(encoder *e, PyObject *view, const place *at) {
 
 /* ---- keys */
 
-static known_key *key_slot(known_key *keys, size_t slots, PyObject *text, Py_hash_t hash) {
-  size_t i = (size_t)hash & (slots - 1);
-  while (keys[i].text && keys[i].text != text &&
-         !(keys[i].hash == hash && PyUnicode_Compare(keys[i].text, text) == 0))
-    i = (i + 1) & (slots - 1);
-  return &keys[i];
-}
-
-static void begin_keys(encoder *e) {
-  memset(e->few, 0, sizeof e->few);
-  e->keys = e->few;
-  e->key_slots = sizeof e->few / sizeof *e->few;
-}
-
-static bool grow_keys(encoder *e) {
-  size_t slots = e->key_slots * 4;
-  known_key *keys = calloc(slots, sizeof *keys);
-  if (!keys) {
-    PyErr_NoMemory();
-    return false;
+static bool encode_exact_key(encoder *e, PyObject *text) {
+  uint32_t index;
+  if (ext_keys_find(&e->keys, text, &index)) {
+    mb_write_key_index(e->writer, index);
+    return true;
   }
-  for (size_t i = 0; i < e->key_slots; i++)
-    if (e->keys[i].text)
-      *key_slot(keys, slots, e->keys[i].text, e->keys[i].hash) = e->keys[i];
-  if (e->keys != e->few)
-    free(e->keys);
-  e->keys = keys;
-  e->key_slots = slots;
-  return true;
-}
-
-static bool encode_new_key(encoder *e, known_key *slot, PyObject *text, Py_hash_t hash) {
   mb_view view;
   PyObject *owner;
-  bool ok = ext_view_text(text, &view, &owner);
-  if (ok) {
-    Py_INCREF(text);
-    *slot = (known_key){ text, hash, mb_write_key(e->writer, view) };
-    e->key_count++;
-  }
+  bool ok = ext_view_text(text, &view, &owner) && ext_keys_add(&e->keys, text, mb_write_key(e->writer, view));
   Py_XDECREF(owner);
-  return ok && (e->key_count * 2 <= e->key_slots || grow_keys(e));
-}
-
-static bool encode_exact_key(encoder *e, PyObject *text) {
-  Py_hash_t hash = PyObject_Hash(text);
-  if (!e->key_slots)
-    begin_keys(e);
-  known_key *slot = key_slot(e->keys, e->key_slots, text, hash);
-  if (!slot->text)
-    return encode_new_key(e, slot, text, hash);
-  mb_write_key_index(e->writer, slot->index);
-  return true;
+  return ok;
 }
 
 static bool encode_key(encoder *e, PyObject *key, const place *at) {
@@ -503,17 +453,13 @@ static void begin(encoder *e, ext_state *state, mb_writer *writer, const char *r
   e->state = state;
   e->writer = writer;
   e->root = root;
-  e->keys = e->few;
-  e->key_slots = e->key_count = 0;
+  ext_keys_init(&e->keys);
   e->items = NULL;
   e->item_count = e->item_capacity = 0;
 }
 
 static void end(encoder *e) {
-  for (size_t i = 0; i < e->key_slots; i++)
-    Py_XDECREF(e->keys[i].text);
-  if (e->keys != e->few)
-    free(e->keys);
+  ext_keys_free(&e->keys);
   drop_items(e, 0);
   free(e->items);
 }

@@ -43,6 +43,8 @@ PyObject *ext_text(mb_view utf8);
 
 /* run.c */
 extern PyType_Spec ext_run_spec;
+
+/* start.c: source, filename, functions, mode, clock_ns, seed, limits, slice_ns; see _core.pyi */
 PyObject *ext_start(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 #endif

@@ -127,11 +127,11 @@ static int add_types(PyObject *module, ext_state *state) {
   Py_DECREF(undefined_type);
   if (!state->undefined || PyModule_AddObjectRef(module, "UNDEFINED", state->undefined) < 0)
     return -1;
-  if (add_exception(module, &state->refused, "modebox._core.Refused", "Refused", PyExc_TypeError) < 0)
+  if (add_exception(module, &state->refused, "modebox._core.RefusedError", "RefusedError", PyExc_TypeError) < 0)
     return -1;
-  if (add_exception(module, &state->malformed, "modebox._core.Malformed", "Malformed", PyExc_ValueError) < 0)
+  if (add_exception(module, &state->malformed, "modebox._core.MalformedError", "MalformedError", PyExc_ValueError) < 0)
     return -1;
-  return add_exception(module, &state->busy, "modebox._core.Busy", "Busy", PyExc_RuntimeError);
+  return add_exception(module, &state->busy, "modebox._core.BusyError", "BusyError", PyExc_RuntimeError);
 }
 
 static int find_members(ext_state *state) {
@@ -140,8 +140,8 @@ static int find_members(ext_state *state) {
   state->int_to_bytes = PyObject_GetAttrString((PyObject *)&PyLong_Type, "to_bytes");
   state->int_from_bytes = PyObject_GetAttrString((PyObject *)&PyLong_Type, "from_bytes");
   state->is_signed = Py_BuildValue("{s:O}", "signed", Py_True);
-  return state->mapping_type && state->int_bit_length && state->int_to_bytes && state->int_from_bytes && state->is_signed
-             ? 0 : -1;
+  bool found = state->mapping_type && state->int_bit_length && state->int_to_bytes && state->int_from_bytes;
+  return found && state->is_signed ? 0 : -1;
 }
 
 static int module_exec(PyObject *module) {
@@ -211,6 +211,8 @@ static PyModuleDef definition = {
   .m_clear = module_clear,
   .m_free = module_free,
 };
+
+PyMODINIT_FUNC PyInit__core(void);
 
 PyMODINIT_FUNC PyInit__core(void) {
   return PyModuleDef_Init(&definition);

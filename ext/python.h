@@ -1,4 +1,4 @@
-/* python.h: Python's header, with the limited API (MODEBOX_LIMITED_API) or without, and what differs between the two. */
+/* python.h: Python's header, with the limited API (MODEBOX_LIMITED_API) or without, and what differs. */
 #ifndef MODEBOX_EXT_PYTHON_H
 #define MODEBOX_EXT_PYTHON_H
 #define PY_SSIZE_T_CLEAN

@@ -1,8 +1,6 @@
 /* run.c: modebox._core.Run, one mb_run seen from Python. Its methods convert and step; what to do next is decided in
- * the package. A run is used by one thread at a time (`busy`); only abort may come from another. */
-#include "ext.h"
-#include <stdatomic.h>
-#include <stdlib.h>
+ * the package. A run is used by one thread at a time (`busy`); only abort and end may come from another. */
+#include "run.h"
 #include <structmember.h>
 #include <time.h>
 
@@ -10,18 +8,7 @@
 static const int64_t GIL_SLICE_NS = 50 * 1000;
 static const size_t GIL_VALUE_SIZE = 64 * 1024;
 
-typedef struct ext_run {
-  PyObject_HEAD
-  mb_run *run;                   /* set as long as the object can be reached */
-  mb_status status;              /* of the last step */
-  atomic_bool busy;
-  size_t value_limit;
-  int64_t clock_ns, started_ns;  /* what the program's clock showed, and the monotonic clock at that moment */
-  int64_t instantiate_ns;
-  PyObject *logs;                /* entries not yet taken; may be NULL */
-} ext_run;
-
-static int64_t monotonic_ns(void) {
+int64_t ext_monotonic_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -42,7 +29,7 @@ static void leave(ext_run *self) {
   atomic_store(&self->busy, false);
 }
 
-static bool read_i64(PyObject *object, int64_t *out) {
+bool ext_read_i64(PyObject *object, int64_t *out) {
   *out = PyLong_AsLongLong(object);
   return *out != -1 || !PyErr_Occurred();
 }
@@ -68,7 +55,7 @@ static bool append_log(ext_run *self, mb_log entry) {
   return ok;
 }
 
-static bool collect_logs(ext_run *self) {
+bool ext_run_collect_logs(ext_run *self) {
   mb_log entry;
   while (mb_run_next_log(self->run, &entry))
     if (!append_log(self, entry))
@@ -80,7 +67,7 @@ static bool collect_logs(ext_run *self) {
 
 /* Ends what enter() began. */
 static PyObject *after_step(ext_run *self) {
-  bool ok = collect_logs(self);
+  bool ok = ext_run_collect_logs(self);
   leave(self);
   return ok ? PyLong_FromLong(self->status) : NULL;
 }
@@ -94,14 +81,14 @@ static void step_without_gil(ext_run *self, int64_t slice_ns) {
 static PyObject *run_step(PyObject *object, PyObject *slice) {
   ext_run *self = (ext_run *)object;
   int64_t slice_ns;
-  if (!read_i64(slice, &slice_ns) || !enter(self))
+  if (!ext_read_i64(slice, &slice_ns) || !enter(self))
     return NULL;
   step_without_gil(self, slice_ns);
   return after_step(self);
 }
 
 static int64_t clock_now(ext_run *self) {
-  return self->clock_ns + (monotonic_ns() - self->started_ns);
+  return self->clock_ns + (ext_monotonic_ns() - self->started_ns);
 }
 
 static mb_err settle_with_gil(ext_run *self, uint64_t call, guest_outcome outcome, mb_view value, int64_t slice_ns) {
@@ -115,7 +102,8 @@ static mb_err settle_with_gil(ext_run *self, uint64_t call, guest_outcome outcom
   return MB_OK;
 }
 
-static mb_err settle_without_gil(ext_run *self, uint64_t call, guest_outcome outcome, mb_view value, int64_t slice_ns) {
+static mb_err settle_without_gil(ext_run *self, uint64_t call, guest_outcome outcome, mb_view value,
+                                 int64_t slice_ns) {
   mb_err err;
   Py_BEGIN_ALLOW_THREADS
   err = mb_run_settle(self->run, call, outcome, value, clock_now(self));
@@ -137,7 +125,8 @@ static bool settle_and_step(ext_run *self, uint64_t call, guest_outcome outcome,
   bool ok = encode_outcome(self, &writer, outcome, value);
   if (ok) {
     mb_view bytes = mb_writer_view(&writer);
-    mb_err err = (bytes.size <= GIL_VALUE_SIZE ? settle_with_gil : settle_without_gil)(self, call, outcome, bytes, slice_ns);
+    bool is_small = bytes.size <= GIL_VALUE_SIZE;
+    mb_err err = (is_small ? settle_with_gil : settle_without_gil)(self, call, outcome, bytes, slice_ns);
     if (err)
       ext_set_error(err);
     ok = !err;
@@ -150,7 +139,7 @@ static PyObject *settle(ext_run *self, PyObject *const *arguments, Py_ssize_t co
   int64_t call, slice_ns;
   if (count != 3)
     return PyErr_Format(PyExc_TypeError, "expected call_id, value, slice_ns");
-  if (!read_i64(arguments[0], &call) || !read_i64(arguments[2], &slice_ns) || !enter(self))
+  if (!ext_read_i64(arguments[0], &call) || !ext_read_i64(arguments[2], &slice_ns) || !enter(self))
     return NULL;
   if (settle_and_step(self, (uint64_t)call, outcome, arguments[1], slice_ns))
     return after_step(self);
@@ -171,6 +160,17 @@ static PyObject *run_settle_error(PyObject *self, PyObject *const *arguments, Py
 static PyObject *run_abort(PyObject *object, PyObject *unused) {
   (void)unused;
   mb_run_abort(((ext_run *)object)->run);
+  Py_RETURN_NONE;
+}
+
+static PyObject *run_end(PyObject *object, PyObject *unused) {
+  ext_run *self = (ext_run *)object;
+  (void)unused;
+  mb_run_abort(self->run);
+  if (!atomic_exchange(&self->busy, true)) {
+    step_without_gil(self, 1);
+    leave(self);
+  }
   Py_RETURN_NONE;
 }
 
@@ -293,6 +293,7 @@ static PyMethodDef run_methods[] = {
   { "outcome", run_outcome, METH_NOARGS, NULL },
   { "stats", run_stats, METH_NOARGS, NULL },
   { "abort", run_abort, METH_NOARGS, NULL },
+  { "end", run_end, METH_NOARGS, NULL },
   { NULL, NULL, 0, NULL },
 };
 
@@ -315,121 +316,3 @@ PyType_Spec ext_run_spec = {
   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
   .slots = run_slots,
 };
-
-/* ---- start */
-
-typedef struct start_arguments {
-  mb_program program;
-  PyObject *source_owner, *filename_owner;
-  mb_view *functions, few[16];
-  int64_t slice_ns;
-} start_arguments;
-
-static bool read_functions(start_arguments *a, PyObject *names) {
-  Py_ssize_t count = PyTuple_Size(names);
-  if (count < 0)
-    return false;
-  a->functions = (size_t)count <= sizeof a->few / sizeof *a->few ? a->few : malloc((size_t)count * sizeof *a->functions);
-  if (!a->functions) {
-    PyErr_NoMemory();
-    return false;
-  }
-  for (Py_ssize_t i = 0; i < count; i++) {
-    Py_ssize_t size;
-    const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), &size);
-    if (!name)
-      return false;
-    a->functions[i] = (mb_view){ (const uint8_t *)name, (size_t)size };
-  }
-  a->program.functions = a->functions;
-  a->program.function_count = (uint32_t)count;
-  return true;
-}
-
-static bool read_limits(mb_limits *limits, PyObject *tuple) {
-  int64_t v[7];
-  if (PyTuple_Size(tuple) != 7) {
-    PyErr_SetString(PyExc_TypeError, "expected seven limits");
-    return false;
-  }
-  for (int i = 0; i < 7; i++)
-    if (!read_i64(PyTuple_GetItem(tuple, i), &v[i]))
-      return false;
-  for (int i = 3; i < 7; i++)
-    if (v[i] < 0 || v[i] > UINT32_MAX)
-      v[i] = UINT32_MAX;
-  *limits = (mb_limits){ .fuel = v[0], .timeout_ns = v[1], .cpu_ns = v[2], .memory_bytes = (uint32_t)v[3],
-                         .value_bytes = (uint32_t)v[4], .log_bytes = (uint32_t)v[5], .host_calls = (uint32_t)v[6] };
-  return true;
-}
-
-static bool read_seed(mb_program *program, PyObject *seed) {
-  char *data;
-  Py_ssize_t size;
-  if (PyBytes_AsStringAndSize(seed, &data, &size) < 0)
-    return false;
-  if (size != GUEST_SEED_SIZE) {
-    PyErr_SetString(PyExc_ValueError, "a seed has 32 bytes");
-    return false;
-  }
-  for (int i = 0; i < GUEST_SEED_SIZE; i++)
-    program->seed[i] = (uint8_t)data[i];
-  return true;
-}
-
-/* source, filename, functions, mode, clock_ns, seed, limits, slice_ns */
-static bool read_arguments(start_arguments *a, PyObject *const *arguments) {
-  int64_t mode;
-  if (!ext_view_text(arguments[0], &a->program.source, &a->source_owner) ||
-      !ext_view_text(arguments[1], &a->program.filename, &a->filename_owner) || !read_functions(a, arguments[2]) ||
-      !read_i64(arguments[3], &mode) || !read_i64(arguments[4], &a->program.clock_ns) ||
-      !read_seed(&a->program, arguments[5]) || !read_limits(&a->program.limits, arguments[6]))
-    return false;
-  a->program.mode = (guest_mode)mode;
-  return read_i64(arguments[7], &a->slice_ns);
-}
-
-static void free_arguments(start_arguments *a) {
-  Py_XDECREF(a->source_owner);
-  Py_XDECREF(a->filename_owner);
-  if (a->functions != a->few)
-    free(a->functions);
-}
-
-/* Made, run for its first slice, and where that was enough ended and copied out, in one section without the GIL. */
-static mb_err begin(ext_run *self, mb_engine *engine, const start_arguments *a) {
-  mb_err err;
-  self->value_limit = a->program.limits.value_bytes;
-  self->clock_ns = a->program.clock_ns;
-  Py_BEGIN_ALLOW_THREADS
-  self->started_ns = monotonic_ns();
-  err = mb_run_new(&self->run, engine, &a->program);
-  self->instantiate_ns = monotonic_ns() - self->started_ns;
-  if (!err)
-    self->status = mb_run_step(self->run, a->slice_ns);
-  Py_END_ALLOW_THREADS
-  return err;
-}
-
-static PyObject *start_run(ext_state *state, const start_arguments *a) {
-  mb_engine *engine = ext_engine(state);
-  ext_run *self = engine ? (ext_run *)PyType_GenericAlloc(state->run_type, 0) : NULL;
-  if (!self)
-    return NULL;
-  mb_err err = begin(self, engine, a);
-  if (err)
-    ext_set_error(err);
-  if (err || !collect_logs(self))
-    Py_CLEAR(self);
-  return (PyObject *)self;
-}
-
-PyObject *ext_start(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-  if (count != 8)
-    return PyErr_Format(PyExc_TypeError, "expected eight arguments");
-  start_arguments a = { .slice_ns = 0 };
-  a.functions = a.few;
-  PyObject *run = read_arguments(&a, arguments) ? start_run(PyModule_GetState(module), &a) : NULL;
-  free_arguments(&a);
-  return run;
-}

@@ -13,7 +13,7 @@ typedef struct bytes {
   size_t limit;                  /* never larger than this */
 } bytes;
 
-/* Room for `size` more, not yet counted in bytes.size. NULL: an exception is pending (out of memory, or RangeError: over the limit). */
+/* Room for `size` more, not yet counted in bytes.size. NULL: an exception is pending (out of memory, or TypeError: over the limit). */
 uint8_t *bytes_reserve(JSContext *ctx, bytes *b, size_t size);
 bool bytes_append(JSContext *ctx, bytes *b, const void *data, size_t size);
 bool bytes_append_byte(JSContext *ctx, bytes *b, uint8_t byte);

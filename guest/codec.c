@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "inspect.h"
 
 static const int64_t INT_LIMIT = ((int64_t)1 << 53) - 1;
 
@@ -53,45 +54,60 @@ typedef struct encoder {
 
 static bool encode(encoder *e, JSValueConst value, const place *at);
 
-static bool is_identifier(const char *s) {
-  if (!*s || (*s >= '0' && *s <= '9'))
-    return false;
-  while ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_' || *s == '$' || *s & 0x80)
-    s++;
-  return !*s;
+static bool append_quoted(encoder *e, bytes *path, const char *key) {
+  bool ok = bytes_append_text(e->ctx, path, "[\"");
+  for (; ok && *key; key++)
+    ok = (*key != '"' && *key != '\\' ? true : bytes_append_byte(e->ctx, path, '\\')) && bytes_append_byte(e->ctx, path, (uint8_t)*key);
+  return ok && bytes_append_text(e->ctx, path, "\"]");
 }
 
-/* "result.items[3].f": from the outside in. */
-static bool append_path(encoder *e, bytes *path, const place *at) {
-  if (!at)
-    return bytes_append_text(e->ctx, path, e->root);
-  if (!append_path(e, path, at->outer))
-    return false;
+static bool append_step(encoder *e, bytes *path, const place *at) {
   if (at->key == JS_ATOM_NULL) {
     char index[16];
     snprintf(index, sizeof index, "[%u]", at->index);
     return bytes_append_text(e->ctx, path, index);
   }
   const char *key = JS_AtomToCString(e->ctx, at->key);
-  bool plain = key && is_identifier(key);
-  bool ok = key && bytes_append_text(e->ctx, path, plain ? "." : "[\"") && bytes_append_text(e->ctx, path, key) &&
-            bytes_append_text(e->ctx, path, plain ? "" : "\"]");
+  bool ok = key;
+  if (ok && inspect_is_identifier(key))
+    ok = bytes_append_byte(e->ctx, path, '.') && bytes_append_text(e->ctx, path, key);
+  else if (ok)
+    ok = append_quoted(e, path, key);
   JS_FreeCString(e->ctx, key);
   return ok;
 }
 
-/* Throws a TypeError: the path, then what is wrong there. */
+/* "result.items[3].f", from the outside in; of a long path the middle is left out. */
+static bool append_path(encoder *e, bytes *path, const place *at, unsigned length) {
+  enum { SHOWN = 8 };            /* steps at either end */
+  if (!at)
+    return bytes_append_text(e->ctx, path, e->root);
+  if (!append_path(e, path, at->outer, length))
+    return false;
+  if (at->depth <= SHOWN || at->depth + SHOWN > length)
+    return append_step(e, path, at);
+  return at->depth > SHOWN + 1 || bytes_append_text(e->ctx, path, "...");
+}
+
+/* Throws a TypeError: the path, then what is wrong there. Made by hand, for the engine cuts messages at 255 bytes. */
 static bool refuse(encoder *e, const place *at, const char *what) {
-  bytes path = { .limit = 4096 };
-  if (!append_path(e, &path, at)) {        /* too long a path: name the root alone */
-    JS_FreeValue(e->ctx, JS_GetException(e->ctx));
-    path.size = 0;
-    if (!bytes_append_text(e->ctx, &path, e->root))
-      return false;
+  JSContext *ctx = e->ctx;
+  bytes message = { .limit = 64 * 1024 };
+  bool ok = append_path(e, &message, at, at ? at->depth : 0) && bytes_append_byte(ctx, &message, ' ') && bytes_append_text(ctx, &message, what);
+  if (ok) {
+    JSValue error = JS_NewTypeError(ctx, "%s", "");
+    JS_DefinePropertyValueStr(ctx, error, "message", JS_NewStringLen(ctx, (const char *)message.data, message.size),
+                              JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    JS_Throw(ctx, error);
   }
-  JS_ThrowTypeError(e->ctx, "%.*s %s", (int)path.size, (const char *)path.data, what);
-  bytes_free(e->ctx, &path);
+  bytes_free(ctx, &message);
   return false;
+}
+
+static bool refuse_class(encoder *e, const place *at, const char *class_name) {
+  char what[128];
+  snprintf(what, sizeof what, "is %s %.40s, which cannot cross the sandbox boundary", strchr("AEIOU", class_name[0]) ? "an" : "a", class_name);
+  return refuse(e, at, what);
 }
 
 static bool refuse_object(encoder *e, const place *at, JSValueConst object) {
@@ -99,13 +115,14 @@ static bool refuse_object(encoder *e, const place *at, JSValueConst object) {
     return refuse(e, at, "is a function, which cannot cross the sandbox boundary");
   if (JS_IsPromise(object))
     return refuse(e, at, "is a promise, which cannot cross the sandbox boundary; is an await missing?");
+  if (JS_IsProxy(object))
+    return refuse_class(e, at, "Proxy");
   JSAtom atom = JS_GetClassName(JS_GetRuntime(e->ctx), JS_GetClassID(object));
   const char *name = JS_AtomToCString(e->ctx, atom);
-  char what[128];
-  snprintf(what, sizeof what, "is a %.40s, which cannot cross the sandbox boundary", name ? name : "host object");
+  refuse_class(e, at, name ? name : "host object");
   JS_FreeCString(e->ctx, name);
   JS_FreeAtom(e->ctx, atom);
-  return refuse(e, at, what);
+  return false;
 }
 
 static bool encode_float(encoder *e, double value) {

@@ -9,8 +9,8 @@ void codec_init(JSContext *ctx);
 
 /* Appends one value. Runs getters, in property order; nothing else of the program's.
  *   root    the name of the value in error texts: "result", "args"
- * false: an exception is pending: a TypeError that names the path of what cannot cross, a RangeError where out->limit is
- * reached, or what a getter threw. */
+ * false: an exception is pending: a TypeError that names the path of what cannot cross, or the limit that was reached; or what a
+ * getter threw. */
 bool codec_encode(JSContext *ctx, bytes *out, JSValueConst value, const char *root);
 /* An argument list, without trailing `undefined`. */
 bool codec_encode_arguments(JSContext *ctx, bytes *out, int argc, JSValueConst *argv);

@@ -4,83 +4,59 @@
 
 static text program_filename;
 
-/* The engine's own errors of which a look-alike must not be taken for the real one: the last of each kind. */
-static struct {
-  bool known;
-  JSValue error;
-} engine_made[GUEST_ERROR_KINDS];
+/* An edit of the engine: a number in each Error that programs neither see nor copy, 0 in those that they make. Ours: */
+uint32_t JS_GetErrorOrigin(JSValueConst error);
+void JS_SetErrorOrigin(JSValueConst error, uint32_t origin);
 
-/* Errors that host functions raised, so that the host finds its exception again. */
-static struct {
-  JSValue error;
-  uint32_t ticket;
-} *host_made;
-static size_t host_made_count, host_made_capacity;
+enum {
+  FIRST_TICKET = 16,             /* below: a guest_error_kind; from here on: a host call's ticket, and this */
+};
+
+/* Thrown where there is no memory left to make an error. */
+static JSValue out_of_memory;
+
+void errors_init(JSContext *ctx) {
+  out_of_memory = JS_NewInternalError(ctx, "out of memory");
+  JS_SetErrorOrigin(out_of_memory, GUEST_ERROR_MEMORY);
+}
+
+/* Called by the engine (an edit of it) right after it threw, or tried to. */
+void guest_error_made(JSContext *ctx, int kind) {
+  JSValue error = JS_GetException(ctx);
+  if (kind == GUEST_ERROR_MEMORY && !JS_IsError(error) && JS_IsError(out_of_memory)) {
+    JS_FreeValue(ctx, error);
+    error = JS_DupValue(ctx, out_of_memory);
+  }
+  JS_SetErrorOrigin(error, (uint32_t)kind);
+  JS_Throw(ctx, error);
+}
 
 bool errors_set_filename(JSContext *ctx, text filename) {
   program_filename = (text){ js_strndup(ctx, filename.data, filename.size), filename.size };
   return program_filename.data;
 }
 
-/* Called by the engine (an edit of it) right after it threw. */
-void guest_error_made(JSContext *ctx, int kind) {
-  JSValue error = JS_GetException(ctx);
-  if (JS_IsObject(error)) {
-    if (engine_made[kind].known)
-      JS_FreeValue(ctx, engine_made[kind].error);
-    engine_made[kind].known = true;
-    engine_made[kind].error = JS_DupValue(ctx, error);
-  }
-  JS_Throw(ctx, error);
+guest_error_kind errors_kind(JSValueConst thrown) {
+  uint32_t origin = JS_GetErrorOrigin(thrown);
+  return origin < FIRST_TICKET ? (guest_error_kind)origin : GUEST_ERROR_UNCAUGHT;
 }
 
-static bool same_object(JSValueConst a, JSValueConst b) {
-  return JS_IsObject(a) && JS_IsObject(b) && JS_VALUE_GET_PTR(a) == JS_VALUE_GET_PTR(b);
-}
-
-guest_error_kind errors_kind(JSContext *ctx, JSValueConst thrown) {
-  (void)ctx;
-  if (JS_IsNull(thrown))         /* out of memory, and no memory to say so */
-    return GUEST_ERROR_MEMORY;
-  for (int kind = GUEST_ERROR_STACK; kind <= GUEST_ERROR_MEMORY; kind++)
-    if (engine_made[kind].known && same_object(engine_made[kind].error, thrown))
-      return (guest_error_kind)kind;
-  return GUEST_ERROR_UNCAUGHT;
+static uint32_t host_ticket(JSValueConst thrown) {
+  uint32_t origin = JS_GetErrorOrigin(thrown);
+  return origin >= FIRST_TICKET ? origin - FIRST_TICKET : 0;
 }
 
 JSValue errors_from_host(JSContext *ctx, JSValue fields, uint32_t ticket) {
   static const char *const names[] = { "name", "message", "code" };
   JSValue error = JS_NewError(ctx);
-  if (JS_IsException(error) || !JS_IsObject(fields))
-    goto done;
-  for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+  JS_SetErrorOrigin(error, ticket + FIRST_TICKET);
+  for (unsigned i = 0; !JS_IsException(error) && i < sizeof names / sizeof *names; i++) {
     JSValue field = JS_GetPropertyStr(ctx, fields, names[i]);
     if (!JS_IsUndefined(field))
       JS_DefinePropertyValueStr(ctx, error, names[i], field, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
   }
-  if (host_made_count == host_made_capacity) {
-    size_t capacity = host_made_capacity ? host_made_capacity * 2 : 8;
-    void *grown = js_realloc(ctx, host_made, capacity * sizeof *host_made);
-    if (!grown) {
-      JS_FreeValue(ctx, error);
-      error = JS_EXCEPTION;
-      goto done;
-    }
-    host_made = grown;
-    host_made_capacity = capacity;
-  }
-  host_made[host_made_count].error = JS_DupValue(ctx, error);
-  host_made[host_made_count++].ticket = ticket;
-done:
   JS_FreeValue(ctx, fields);
   return error;
-}
-
-static uint32_t host_ticket(JSValueConst thrown) {
-  for (size_t i = 0; i < host_made_count; i++)
-    if (same_object(host_made[i].error, thrown))
-      return host_made[i].ticket;
-  return 0;
 }
 
 /* ---- stacks */

@@ -3,11 +3,14 @@
 #define MODEBOX_ERRORS_H
 #include "bytes.h"
 
+/* Once per runtime. */
+void errors_init(JSContext *ctx);
+
 /* The program's file name (copied): only its frames are shown. false: an exception is pending. */
 bool errors_set_filename(JSContext *ctx, text filename);
 
-/* Which kind an uncaught exception is of. Decided by the identity of objects that the engine made, never by what they look like. */
-guest_error_kind errors_kind(JSContext *ctx, JSValueConst thrown);
+/* Which kind an uncaught exception is of. Decided by who made the object, never by what it looks like. */
+guest_error_kind errors_kind(JSValueConst thrown);
 
 /* Writes an error value. Runs the program's getters where it has some; what they throw is swallowed.
  * false: there was not even memory for that. */

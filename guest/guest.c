@@ -49,6 +49,7 @@ EXPORT(guest_init) void guest_init(void) {
   guest_runtime = JS_NewRuntime();
   JS_SetMaxStackSize(guest_runtime, STACK_SIZE);
   guest_context = JS_NewContext(guest_runtime);
+  errors_init(guest_context);
   codec_init(guest_context);
   random_install(guest_context);
   console_install(guest_context);

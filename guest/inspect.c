@@ -50,13 +50,16 @@ static bool put_quoted(JSContext *ctx, bytes *out, JSValueConst string) {
   return ok;
 }
 
-static bool is_identifier(const char *s) {
-  if (!*s || (*s >= '0' && *s <= '9'))
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c & 0x80;
+}
+
+bool inspect_is_identifier(const char *name) {
+  if (!is_letter(*name))
     return false;
-  for (; *s; s++)
-    if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_' || *s == '$'))
-      return false;
-  return true;
+  while (is_letter(*name) || (*name >= '0' && *name <= '9'))
+    name++;
+  return !*name;
 }
 
 static bool put_key(JSContext *ctx, bytes *out, JSAtom atom) {
@@ -64,7 +67,7 @@ static bool put_key(JSContext *ctx, bytes *out, JSAtom atom) {
   if (!name)
     return false;
   bool ok;
-  if (is_identifier(name)) {
+  if (inspect_is_identifier(name)) {
     ok = put(ctx, out, name);
   } else {
     JSValue string = JS_AtomToString(ctx, atom);

@@ -7,4 +7,7 @@
  * nothing of the program runs but the getters of an error. false: an exception is pending. */
 bool inspect_argument(JSContext *ctx, bytes *out, JSValueConst value);
 
+/* Can a property of this name be written after a dot? Characters beyond ASCII count as letters. */
+bool inspect_is_identifier(const char *name);
+
 #endif

@@ -99,13 +99,14 @@ static JSValue compile_script(JSContext *ctx, text source, const char *filename)
   return compile(ctx, source, filename, JS_EVAL_FLAG_ASYNC, 1);
 }
 
-/* The body of an async arrow function; the line that is put before it is line 0, so that positions stay those of the source. */
+/* The body of an async arrow function. Two lines are put before it, -1 and 0 (which the engine does not take as the first), so
+ * that positions stay those of the source. */
 static JSValue compile_function(JSContext *ctx, text source, const char *filename) {
   bytes wrapped = { .limit = INT32_MAX };
   JSValue code = JS_EXCEPTION;
-  if (bytes_append_text(ctx, &wrapped, "(async () => {\n") && bytes_append(ctx, &wrapped, source.data, source.size) &&
+  if (bytes_append_text(ctx, &wrapped, "\n(async () => {\n") && bytes_append(ctx, &wrapped, source.data, source.size) &&
       bytes_append_text(ctx, &wrapped, "\n})()") && bytes_append_byte(ctx, &wrapped, 0))
-    code = compile(ctx, (text){ (const char *)wrapped.data, wrapped.size - 1 }, filename, 0, 0);
+    code = compile(ctx, (text){ (const char *)wrapped.data, wrapped.size - 1 }, filename, 0, -1);
   bytes_free(ctx, &wrapped);
   return code;
 }
@@ -169,7 +170,7 @@ static void publish_result(void) {
 }
 
 static guest_status fail(JSContext *ctx, guest_error_kind kind, JSValue thrown) {
-  guest_error_kind made = errors_kind(ctx, thrown);
+  guest_error_kind made = errors_kind(thrown);
   mailbox.error_kind = made == GUEST_ERROR_UNCAUGHT ? kind : made;
   result.size = 0;
   if (!errors_encode(ctx, &result, thrown)) {
@@ -226,6 +227,7 @@ guest_status program_advance(JSContext *ctx) {
   case JS_PROMISE_PENDING:
     return GUEST_WAITING;
   default:                       /* there was no memory for a promise */
-    return fail(ctx, GUEST_ERROR_MEMORY, JS_NULL);
+    JS_ThrowOutOfMemory(ctx);
+    return fail(ctx, GUEST_ERROR_MEMORY, JS_GetException(ctx));
   }
 }

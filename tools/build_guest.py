@@ -14,6 +14,7 @@ from fetch import fetch
 from pins import QUICKJS, ZIG
 
 ENGINE_SOURCES = ("quickjs.c", "dtoa.c", "libregexp.c", "libunicode.c")
+ENGINE_PARTS = tuple(sorted((Path(__file__).parent / "engine").glob("*.h")))  # included by edited sources
 STACK_SIZE = 2 << 20
 
 # The module's whole surface.
@@ -90,6 +91,8 @@ def lay_out(sources: Sequence[Path], headers: Sequence[Path], work: Path) -> Non
         shutil.copy(path, work / "guest")
     shutil.copytree(engine_folder(), work / "engine")
     edits.apply(work / "engine")
+    for path in ENGINE_PARTS:
+        shutil.copy(path, work / "engine")
 
 
 def engine_folder() -> Path:

@@ -16,12 +16,10 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "profile"
 DIST = ROOT / "dist"
 
-# Runs each program named on the command line; what a program returns is of no interest here.
 TRAINING = """
-import pathlib, sys
-import modebox
-for name in sys.argv[1:]:
-    modebox.run_sync(pathlib.Path(name).read_text())
+import pathlib, sys, modebox
+for _ in range(10):
+    modebox.run_sync(pathlib.Path(sys.argv[1]).read_text())
 """
 
 
@@ -37,14 +35,14 @@ def build_wheel(profile: str, folder: Path) -> Path:
 
 
 def train(wheel: Path) -> None:
-    """Runs the training programs; the process leaves the profile beside the object files when it ends."""
+    """Runs the training program; the process leaves the profile beside the object files when it ends."""
     site = BUILD / "site"
     shutil.rmtree(site, ignore_errors=True)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
-    programs = [str(path) for path in sorted((ROOT / "bench" / "programs").glob("*.js"))]
+    program = str(ROOT / "tools" / "training.js")
     environment = os.environ | {"PYTHONPATH": str(site)}
-    subprocess.run([sys.executable, "-S", "-c", TRAINING, *programs], env=environment, check=True)
+    subprocess.run([sys.executable, "-S", "-c", TRAINING, program], env=environment, check=True)
     if not list(BUILD.rglob("guest.c.gcda")):
         raise SystemExit("error: the training run left no profile; is the compiler gcc?")
 

@@ -78,6 +78,49 @@ EDITS = (
         replacement="    if (js_poll_interrupts(ctx))\n        return JS_EXCEPTION;\n" + STACK_CHECK,
     ),
     Edit(
+        why="errors remember who made them: the field",
+        file="quickjs.c",
+        definition="struct JSObject {",
+        anchor="        struct { /* JS_CLASS_BYTECODE_FUNCTION: 12/24 bytes */\n",
+        replacement="""\
+        struct { /* JS_CLASS_ERROR: 12/20 bytes; begins like object_data */
+            JSValue stack;
+            uint32_t origin;
+        } error;
+        struct { /* JS_CLASS_BYTECODE_FUNCTION: 12/24 bytes */
+""",
+    ),
+    Edit(
+        why="errors remember who made them: at first the program",
+        file="quickjs.c",
+        definition="static JSValue JS_NewObjectFromShape(",
+        anchor="    case JS_CLASS_ERROR:\n",
+        replacement="""\
+    case JS_CLASS_ERROR:
+        p->u.error.origin = 0;
+        /* fall through */
+""",
+    ),
+    Edit(
+        why="errors remember who made them: for guest/errors.c, beyond what a program can see or change",
+        file="quickjs.c",
+        definition="bool JS_IsError(",
+        anchor="bool JS_IsError(",
+        replacement="""\
+uint32_t JS_GetErrorOrigin(JSValueConst error)
+{
+    return JS_IsError(error) ? JS_VALUE_GET_OBJ(error)->u.error.origin : 0;
+}
+
+void JS_SetErrorOrigin(JSValueConst error, uint32_t origin)
+{
+    if (JS_IsError(error))
+        JS_VALUE_GET_OBJ(error)->u.error.origin = origin;
+}
+
+bool JS_IsError(""",
+    ),
+    Edit(
         why="the guest knows the engine's own stack overflow (GUEST_ERROR_STACK) from a program's RangeError",
         file="quickjs.c",
         definition="static JSValue JS_ThrowStackOverflow(",
@@ -122,6 +165,118 @@ EDITS = (
         replacement="""\
             if (tz == 0)
                 pos += snprintf(buf + pos, sizeof(buf) - pos, " (Coordinated Universal Time)");
+""",
+    ),
+    Edit(
+        why="columns count UTF-16 code units: what the last count was",
+        file="quickjs.c",
+        definition="typedef struct JSParseState {",
+        anchor="    /* current function code */\n",
+        replacement="""\
+    const uint8_t *column_line, *column_ptr;
+    int column;
+
+    /* current function code */
+""",
+    ),
+    Edit(
+        why="columns count UTF-16 code units: from the last count on, forwards or backwards, so that it is linear in all",
+        file="quickjs.c",
+        definition="int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(",
+        anchor="int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(",
+        replacement="""\
+static int js_utf16_units(uint8_t byte)
+{
+    return byte >= 0xf0 ? 2 : (byte & 0xc0) != 0x80;
+}
+
+static int js_parse_column(JSParseState *s, const uint8_t *line, const uint8_t *ptr)
+{
+    if (s->column_line != line) {
+        s->column_line = s->column_ptr = line;
+        s->column = 1;
+    }
+    while (s->column_ptr < ptr)
+        s->column += js_utf16_units(*s->column_ptr++);
+    while (s->column_ptr > ptr)
+        s->column -= js_utf16_units(*--s->column_ptr);
+    return s->column;
+}
+
+int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(""",
+    ),
+    Edit(
+        why="columns count UTF-16 code units: in syntax errors",
+        file="quickjs.c",
+        definition="int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(",
+        anchor="        err_col_num = (int)(s->token.ptr - s->token.line_start) + 1;\n",
+        replacement="        err_col_num = js_parse_column(s, s->token.line_start, s->token.ptr);\n",
+    ),
+    Edit(
+        why="columns count UTF-16 code units: of tokens",
+        file="quickjs.c",
+        definition="static __exception int next_token(",
+        anchor="    s->token.col_num = max_int(1, s->mark - s->eol);\n",
+        replacement="    s->token.col_num = js_parse_column(s, s->token.line_start, s->token.ptr);\n",
+    ),
+    Edit(
+        why="columns count UTF-16 code units: of identifiers",
+        file="quickjs.c",
+        definition="static __exception int js_parse_postfix_expr(",
+        anchor="                (int)(s->token.ptr - s->line_start) + 1;\n",
+        replacement="                js_parse_column(s, s->line_start, s->token.ptr);\n",
+    ),
+    Edit(
+        why="positions are where V8 puts them: of a call, the callee's name, or `new`",
+        file="quickjs.c",
+        definition="static __exception int js_parse_postfix_expr(",
+        anchor="    FuncCallType call_type;\n",
+        replacement="    FuncCallType call_type;\n    int callee_line = s->token.line_num, callee_col = s->token.col_num;\n",
+    ),
+    Edit(
+        why="positions are where V8 puts them: of a property, its name",
+        file="quickjs.c",
+        definition="static __exception int js_parse_postfix_expr(",
+        anchor="        parse_property:\n",
+        replacement="""\
+        parse_property:
+            callee_line = s->token.line_num;
+            callee_col = s->token.col_num;
+            emit_source_loc(s);
+""",
+    ),
+    Edit(
+        why="positions are where V8 puts them: while the callee is looked up",
+        file="quickjs.c",
+        definition="static __exception int js_parse_postfix_expr(",
+        anchor="            parse_func_call2:\n                emit_source_loc(s);\n",
+        replacement="            parse_func_call2:\n                emit_source_loc_at(s, callee_line, callee_col);\n",
+    ),
+    Edit(
+        why="positions are where V8 puts them: after the arguments",
+        file="quickjs.c",
+        definition="static __exception int js_parse_postfix_expr(",
+        anchor="            emit_func_call:\n",
+        replacement="            emit_func_call:\n                emit_source_loc_at(s, callee_line, callee_col);\n",
+    ),
+    Edit(
+        why="positions are where V8 puts them: after arguments with a spread",
+        file="quickjs.c",
+        definition="static __exception int js_parse_postfix_expr(",
+        anchor="                /* apply function call */\n",
+        replacement="""\
+                /* apply function call */
+                emit_source_loc_at(s, callee_line, callee_col);
+""",
+    ),
+    Edit(
+        why="positions are where V8 puts them: `new` without arguments",
+        file="quickjs.c",
+        definition="static __exception int js_parse_postfix_expr(",
+        anchor="                /* new operator on an object */\n",
+        replacement="""\
+                /* new operator on an object */
+                emit_source_loc_at(s, callee_line, callee_col);
 """,
     ),
     Edit(
@@ -233,6 +388,64 @@ static JSValue js_weakref_constructor(""",
         return JS_EXCEPTION;
     return js_dup(wrd->target);
 """,
+    ),
+    Edit(
+        why="the error names what was called",
+        file="quickjs.c",
+        definition="typedef struct JSFunctionDef {",
+        anchor="typedef struct JSFunctionDef {\n",
+        replacement="typedef struct JSFunctionDef {\n    uint16_t **stack_levels; /* see compute_stack_size */\n",
+    ),
+    Edit(
+        why="the error names what was called: stack levels are handed out where they are asked for",
+        file="quickjs.c",
+        definition="static __exception int compute_stack_size(",
+        anchor="    js_free(ctx, s->stack_level_tab);\n    *pstack_size = s->stack_len_max;\n",
+        replacement="""\
+    if (fd->stack_levels)
+        *fd->stack_levels = s->stack_level_tab;
+    else
+        js_free(ctx, s->stack_level_tab);
+    *pstack_size = s->stack_len_max;
+""",
+    ),
+    Edit(
+        why="the error names what was called",
+        file="quickjs.c",
+        definition="static int add_module_variables(",
+        anchor="static int add_module_variables(",
+        replacement='#include "callee.h"\n\nstatic int add_module_variables(',
+    ),
+    Edit(
+        why="the error names what was called",
+        file="quickjs.c",
+        definition="static JSValue JS_CallInternal(",
+        anchor="            return JS_ThrowTypeErrorNotAFunction(caller_ctx);\n",
+        replacement='            return js_throw_callee(caller_ctx, "is not a function", "not a function");\n',
+    ),
+    Edit(
+        why="the error names what was called with new",
+        file="quickjs.c",
+        definition="static JSValue JS_CallConstructorInternal(",
+        anchor="            return JS_ThrowTypeErrorNotAFunction(ctx);\n",
+        replacement='            return js_throw_callee(ctx, "is not a constructor", "not a constructor");\n',
+    ),
+    Edit(
+        why="the error names what was iterated",
+        file="quickjs.c",
+        definition="static JSValue JS_GetIterator(",
+        anchor='        return JS_ThrowTypeError(ctx, "value is not iterable");\n',
+        replacement='        return js_throw_callee(ctx, "is not iterable", "value is not iterable");\n',
+    ),
+    Edit(
+        why="js_throw_callee is defined where the bytecode's form is known",
+        file="quickjs.c",
+        definition="static JSValue JS_ThrowTypeErrorNotAFunction(",
+        anchor="static JSValue JS_ThrowTypeErrorNotAFunction(",
+        replacement="""\
+static JSValue js_throw_callee(JSContext *ctx, const char *problem, const char *otherwise);
+
+static JSValue JS_ThrowTypeErrorNotAFunction(""",
     ),
 )
 

@@ -85,7 +85,7 @@ def is_current(guest: Guest) -> bool:
 def stamp_of(guest: Guest) -> str:
     """A text that changes with any input."""
     tools = [Path(__file__).with_name(f"{name}.py") for name in TOOLS]
-    inputs = [*guest.sources, *guest.headers, *tools]
+    inputs = [*guest.sources, *guest.headers, *tools, *build_guest.ENGINE_PARTS]
     digests = [f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}\n" for path in inputs]
     return "".join(digests) + f"engine: {guest.with_engine}\n"
 

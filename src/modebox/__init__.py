@@ -1,8 +1,11 @@
-"""Modebox runs JavaScript that a model wrote, in a WebAssembly sandbox whose only authority is the host functions that it
-was given.
+"""Modebox runs JavaScript that a model wrote, in a WebAssembly sandbox.
 
-    >>> import modebox
-    >>> modebox.run_sync("const rows = await load(3); rows.map(x => x * 2)", host_functions={"load": range_list}).value
+The program's only authority is the host functions that it was given:
+
+    >>> def price(item):
+    ...     return {"apple": 3, "pear": 4}[item]
+    >>> modebox.run_sync("await price('apple') + await price('pear')", host_functions={"price": price}).value
+    7
 
 `run` and `run_sync` use a shared Runner; a Runner of one's own has its own limits and can be closed.
 """

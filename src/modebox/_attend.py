@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from time import monotonic_ns
+from types import CoroutineType
 
 from modebox import _core
-from modebox._drive import AWAIT, BREATHE, STEP, WAIT
+from modebox._drive import BREATHE, STEP, WAIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
     from modebox._drive import Drive
 
+    _Serving = Coroutine[Any, Any, None]
+
 _SLICE_NS = 10_000_000
 _GRACE_S = 0.01  # for cancelled host functions to clean up before the run is over
 
@@ -27,14 +31,12 @@ _GRACE_S = 0.01  # for cancelled host functions to clean up before the run is ov
 async def attend(drive: Drive, steps: Iterator[str], stragglers: set[asyncio.Task[None]]) -> None:
     """Drives to the end.
 
-    Host functions that go on after they were cancelled are added to stragglers, and taken out when they are over.
+    Host functions that go on after they were cancelled are added to stragglers, and taken out at their end.
     """
     attendant = _Attendant(drive)
     try:
         for request in steps:
-            if request is AWAIT and drive.started is not None:
-                attendant.start(*drive.started)
-            elif request is WAIT:
+            if request is WAIT:
                 await attendant.wait()
             elif request is STEP:
                 await attendant.step()
@@ -45,45 +47,43 @@ async def attend(drive: Drive, steps: Iterator[str], stragglers: set[asyncio.Tas
 
 
 class _Attendant:
-    __slots__ = ("_drive", "_loop", "_tasks", "_timer", "_unstarted", "_waiter")
+    __slots__ = ("_drive", "_loop", "_tasks", "_timer", "_waiter")
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
         self._loop = asyncio.get_running_loop()
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._unstarted: dict[int, Awaitable[object]] = {}
+        self._tasks: dict[int, tuple[asyncio.Task[None], Awaitable[object]]] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        drive.breathes = True
+        drive.spawn = self._spawn
         drive.on_stop = self._wake_from_anywhere
 
     # ---- host calls
 
-    def start(self, call_id: int, index: int, awaitable: Awaitable[object], context: Context) -> None:
-        """Awaits in a task of its own; with eager tasks (3.12) what does not suspend is over when this returns."""
-        self._unstarted[call_id] = awaitable
-        task = _new_task(self._answer(call_id, index, awaitable), self._loop, context)
+    def _spawn(self, call_id: int, index: int, awaitable: Awaitable[object], context: Context) -> None:
+        """Awaits in a task; where tasks are eager (3.12), what does not suspend is over when this returns."""
+        task = _new_task(self._serve(call_id, index, awaitable), self._loop, context)
         if not task.done():
-            self._tasks[call_id] = task
+            self._tasks[call_id] = task, awaitable
 
-    async def _answer(self, call_id: int, index: int, awaitable: Awaitable[object]) -> None:
-        del self._unstarted[call_id]
+    async def _serve(self, call_id: int, index: int, awaitable: Awaitable[object]) -> None:
         try:
             value = await awaitable
-        except BaseException as error:
-            self._drive.fail(call_id, index, error)
-            if not isinstance(error, (Exception, asyncio.CancelledError)):
-                raise
+        except (Exception, asyncio.CancelledError) as error:
+            self._drive.answer(call_id, index, None, error)
+        except BaseException as error:  # leaves run(), and the loop
+            self._drive.answer(call_id, index, None, error)
+            raise
         else:
-            self._drive.deliver(call_id, index, value)
+            self._drive.answer(call_id, index, value, None)
         finally:
-            self._tasks.pop(call_id, None)
-            self._wake()
+            if self._tasks.pop(call_id, None) is not None:
+                self._wake()
 
     # ---- waiting
 
     async def wait(self) -> None:
-        """Until something was delivered, a step is over, the deadline has passed, or the drive was stopped."""
+        """Until a call was answered, a step is over, the deadline has passed, or the drive was stopped."""
         if self._timer is None:
             left_s = max(0, self._drive.deadline_ns - monotonic_ns()) / 1e9
             self._timer = self._loop.call_later(left_s, self._ring)
@@ -102,29 +102,30 @@ class _Attendant:
             self._waiter.set_result(None)
 
     def _wake_from_anywhere(self) -> None:
-        try:
+        with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._wake)
-        except RuntimeError:  # the loop is closed
-            pass
 
     async def step(self) -> None:
         """Computes on a thread of the loop's executor."""
         future = self._loop.run_in_executor(None, self._drive.step, _SLICE_NS)
         future.add_done_callback(self._wake)
-        while not future.done():
-            await self.wait()
-            if not future.done() and self._overdue() and self._step_here():
-                return
-        future.result()
+        try:
+            while not future.done():
+                await self.wait()
+                if not future.done() and self._is_overdue() and self._step_here():
+                    return
+            future.result()
+        finally:
+            future.cancel()
 
-    def _overdue(self) -> bool:
+    def _is_overdue(self) -> bool:
         return monotonic_ns() >= self._drive.deadline_ns
 
     def _step_here(self) -> bool:
         """Ends a run whose time passed while it waited for a thread. False: a thread has it."""
         try:
             self._drive.step(1)
-        except _core.Busy:
+        except _core.BusyError:
             return False
         return True
 
@@ -137,35 +138,37 @@ class _Attendant:
             self._timer.cancel()
         if not self._tasks:
             return
-        tasks = set(self._tasks.values())
-        for task in tasks:
+        running = list(self._tasks.values())
+        for task, _ in running:
             task.cancel()
-        for awaitable in self._unstarted.values():
-            _drop(awaitable)
         try:
-            await asyncio.wait(tasks, timeout=_GRACE_S)
+            await asyncio.wait([task for task, _ in running], timeout=_GRACE_S)
         finally:
-            for task in tasks:
+            for task, awaitable in running:
                 if not task.done():
                     stragglers.add(task)
                     task.add_done_callback(stragglers.discard)
+                elif isinstance(awaitable, CoroutineType):
+                    awaitable.close()  # cancelled before it began
 
 
-def _new_task(coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, context: Context) -> asyncio.Task[None]:
-    if sys.version_info >= (3, 12):
+if sys.version_info >= (3, 12):
+
+    def _new_task(
+        coroutine: _Serving, loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[None]:
         return asyncio.Task(coroutine, loop=loop, context=context, eager_start=True)
-    if sys.version_info >= (3, 11):
+
+elif sys.version_info >= (3, 11):
+
+    def _new_task(
+        coroutine: _Serving, loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[None]:
         return asyncio.Task(coroutine, loop=loop, context=context)
-    return context.run(_task_in_context, coroutine, loop)
 
+else:
 
-def _task_in_context(coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
-    return asyncio.Task(coroutine, loop=loop)
-
-
-def _drop(awaitable: Awaitable[object]) -> None:
-    """What was cancelled before it began: its task never came to awaiting it."""
-    if asyncio.iscoroutine(awaitable):
-        awaitable.close()
-    elif asyncio.isfuture(awaitable):
-        awaitable.cancel()
+    def _new_task(
+        coroutine: _Serving, loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[None]:
+        return context.run(loop.create_task, coroutine)

@@ -1,4 +1,4 @@
-"""The C extension: conversion of values, and runs of the core. It decides nothing; numbers are those of core/modebox.h."""
+"""The C extension: converts values, steps runs, decides nothing; numbers are those of core/modebox.h."""
 
 from typing import Any, Final, final
 
@@ -11,18 +11,18 @@ class UndefinedType:
 UNDEFINED: Final[UndefinedType]
 """JavaScript's undefined, for what a host function returns or gets handed on. As a condition it is false."""
 
-class Refused(TypeError):
+class RefusedError(TypeError):
     """A value cannot cross: its path, and why."""
 
-class Malformed(ValueError):
+class MalformedError(ValueError):
     """Value bytes that docs/spec/value.md does not allow."""
 
-class Busy(RuntimeError):
+class BusyError(RuntimeError):
     """Another thread uses the run."""
 
 @final
 class Run:
-    """One run; one thread at a time, all but `abort`."""
+    """One run; one thread at a time, all but `abort` and `end`."""
 
     @property
     def status(self) -> int:
@@ -35,8 +35,10 @@ class Run:
         """The next host call not yet handed out: id, index of the function, arguments."""
 
     def settle(self, call_id: int, value: object, slice_ns: int, /) -> int:
-        """Gives a call its value and runs for about slice_ns; mb_status. Where reading the value raises, the call is
-        still pending."""
+        """Gives a call its value and runs for about slice_ns; mb_status.
+
+        Where reading the value raises, the call is still pending.
+        """
 
     def settle_error(self, call_id: int, fields: dict[str, Any], slice_ns: int, /) -> int:
         """Gives a call its error: name, message and perhaps code."""
@@ -58,6 +60,9 @@ class Run:
 
     def abort(self) -> None:
         """Ends the run at its next tick. Any thread."""
+
+    def end(self) -> None:
+        """Ends the run now, or leaves it to the thread that is stepping it. Any thread."""
 
 def start(
     source: str,

@@ -1,7 +1,7 @@
 """One run from its start to its result: which host call comes next, what settles when, and what ends it.
 
-A Drive never blocks and knows no event loop. `Drive.steps` gives one request after the other to whoever drives it,
-`_runner` or `_attend`, and goes on when the request was met.
+A Drive never blocks and knows no event loop. `Drive.steps` gives one request after the other to whoever
+drives it, `_runner` or `_attend`, and goes on when the request was met.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from contextvars import Context
+    from typing import Any, TypeGuard
 
     from modebox._functions import FunctionTable
     from modebox._limits import Budget
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 # Requests.
 STEP = "step"  # call Drive.step: the program is computing
-AWAIT = "await"  # take Drive.started, and call Drive.deliver or Drive.fail when it is over
-WAIT = "wait"  # come back when one of these was called, the deadline has passed, or the drive was stopped
+LOOP = "loop"  # go on in an event loop, with Drive.spawn set: a host function gave an awaitable
+WAIT = "wait"  # come back when a call was answered, the deadline has passed, or the drive was stopped
 BREATHE = "breathe"  # let the event loop run once
 
 _BREATH_NS = 500_000
@@ -48,9 +49,9 @@ class Drive:
     """One run. It belongs to one thread at a time; only `stop` may come from another.
 
     Attributes:
-        started: Of an AWAIT request: the call's id and function index, its awaitable, the context to await it in.
+        spawn: Takes a call's id, its function's index, what that gave to be awaited, and the context to do it
+            in; calls `answer` when it is over, perhaps at once. None: there is no event loop yet.
         deadline_ns: When the run's time is over, as monotonic_ns().
-        breathes: Whether an event loop wants its turn between plain host calls.
         on_stop: Called by `stop`, on any thread, to wake up whoever drives.
     """
 
@@ -59,6 +60,7 @@ class Drive:
         "_context",
         "_ending",
         "_functions",
+        "_made_in",
         "_raised",
         "_ready",
         "_run",
@@ -68,16 +70,22 @@ class Drive:
         "_started_ns",
         "_status",
         "_stopped",
-        "breathes",
         "deadline_ns",
         "on_stop",
-        "started",
+        "spawn",
     )
 
     def __init__(
-        self, source: str, filename: str, functions: FunctionTable, mode: int, seed: bytes, budget: Budget, slice_ns: int
+        self,
+        source: str,
+        filename: str,
+        functions: FunctionTable,
+        mode: int,
+        seed: bytes,
+        budget: Budget,
+        slice_ns: int,
     ) -> None:
-        """Runs the program for a first slice. slice_ns is also the length of the slices after a settled call."""
+        """Runs the program for a first slice. slice_ns is also the length of slices after a settled call."""
         self._source = source
         self._functions = functions
         self._budget = budget
@@ -88,12 +96,13 @@ class Drive:
         self._running = 0
         self._ending: Ending | None = None
         self._stopped = False
-        self.started: tuple[int, int, Awaitable[object], Context] | None = None
-        self.breathes = False
+        self.spawn: Callable[[int, int, Awaitable[object], Context], object] | None = None
         self.on_stop: Callable[[], object] | None = None
         self._started_ns = monotonic_ns()
         self.deadline_ns = self._started_ns + budget.timeout_ns
-        self._run = _core.start(source, filename, functions.names, mode, time_ns(), seed, budget.core, slice_ns)
+        self._run = _core.start(
+            source, filename, functions.names, mode, time_ns(), seed, budget.core, slice_ns
+        )
         self._status = self._run.status
 
     # ---- driving
@@ -109,46 +118,48 @@ class Drive:
         Raises:
             BaseException: What a host function raised that is no Exception: KeyboardInterrupt, SystemExit.
         """
+        try:
+            yield from self._steps()
+        except _core.MalformedError:
+            self._ending = internal_ending("malformed arguments")
+
+    def _steps(self) -> Iterator[str]:
+        run, ready = self._run, self._ready
         pause_ns = self._next_pause()
         while self._ending is None:
-            if self._status == YIELDED:
+            if self._status != WAITING:
+                if self._status != YIELDED:
+                    return
                 yield STEP
-            elif self._status != WAITING:
-                return
-            elif self._stopped:
-                self._ending = limit_ending(LIMIT_ABORTED, self._budget.limits)
-            elif monotonic_ns() >= pause_ns:
-                if monotonic_ns() >= self.deadline_ns:
-                    self._ending = limit_ending(LIMIT_TIMEOUT, self._budget.limits)
-                else:
+            elif self._stopped or monotonic_ns() >= pause_ns:
+                self._end_if_due()
+                if self._ending is None:
                     yield BREATHE
                 pause_ns = self._next_pause()
-            elif self._ready:
-                self._settle(*self._ready.pop(0))
-            elif self._running == self._budget.max_concurrency or not self._make_next():
+            elif ready:
+                self._settle(*ready.pop(0))
+            elif self._running == self._budget.max_concurrency or (call := run.next_call()) is None:
                 yield WAIT
                 pause_ns = self._next_pause()
-            elif self.started is not None:
-                yield AWAIT
-                self.started = None
+            else:
+                awaitable = self._make(*call)
+                if awaitable is not None:
+                    if self.spawn is None:
+                        yield from self._ask_for_loop(awaitable)
+                    self._spawn(call[0], call[1], awaitable)
 
     def step(self, slice_ns: int) -> None:
         """Lets the program compute for about slice_ns. Any thread, but one at a time.
 
         Raises:
-            _core.Busy: Another thread does it.
+            _core.BusyError: Another thread does it.
         """
         self._status = self._run.step(slice_ns)
 
-    def deliver(self, call_id: int, index: int, value: object) -> None:
-        """A call that was awaited has returned."""
+    def answer(self, call_id: int, index: int, value: object, error: BaseException | None) -> None:
+        """A call that was awaited has returned, or raised."""
         self._running -= 1
-        self._ready.append((call_id, index, value, None))
-
-    def fail(self, call_id: int, index: int, error: BaseException) -> None:
-        """A call that was awaited has raised."""
-        self._running -= 1
-        self._ready.append((call_id, index, None, error))
+        self._ready.append((call_id, index, value, error))
 
     def stop(self) -> None:
         """Ends the run with kind Aborted, soon. Any thread."""
@@ -158,40 +169,54 @@ class Drive:
             self.on_stop()
 
     def _next_pause(self) -> int:
-        """When to look at more than the next call: at the deadline, or for the event loop's sake before it."""
-        return min(self.deadline_ns, monotonic_ns() + _BREATH_NS) if self.breathes else self.deadline_ns
+        """When to look up: at the deadline, or for the event loop's sake before it."""
+        return (
+            min(self.deadline_ns, monotonic_ns() + _BREATH_NS) if self.spawn is not None else self.deadline_ns
+        )
+
+    def _end_if_due(self) -> None:
+        """The core sees neither while the program waits."""
+        if self._stopped:
+            self._ending = limit_ending(LIMIT_ABORTED, self._budget.limits)
+        elif monotonic_ns() >= self.deadline_ns:
+            self._ending = limit_ending(LIMIT_TIMEOUT, self._budget.limits)
 
     # ---- host calls
 
-    def _make_next(self) -> bool:
-        """Makes the next call, if there is one, and settles it unless it is to be awaited: then `started` is set."""
+    def _make(self, call_id: int, index: int, arguments: list[Any]) -> Awaitable[object] | None:
+        """Calls a host function and settles the call, unless it gives what is to be awaited first."""
+        self._made_in = context = self._context.copy()
         try:
-            call = self._run.next_call()
-        except _core.Malformed:
-            self._ending = internal_ending("malformed arguments")
-            return True
-        if call is None:
-            return False
-        call_id, index, arguments = call
-        context = self._context.copy()
-        try:
-            value = context.run(self._functions.functions[index], *arguments)
+            value: object = context.run(self._functions.functions[index], *arguments)
         except BaseException as error:
             self._settle_error(call_id, error)
-            return True
-        if type(value) in _PLAIN or not _is_awaitable(value):
-            self._settle(call_id, index, value, None)
+            return None
+        if type(value) not in _PLAIN and _is_awaitable(value):
+            return value
+        if monotonic_ns() >= self.deadline_ns:  # it blocked for too long
+            self._ending = limit_ending(LIMIT_TIMEOUT, self._budget.limits)
         else:
-            self._running += 1
-            self.started = call_id, index, value, context
-        return True
+            self._settle(call_id, index, value, None)
+        return None
+
+    def _ask_for_loop(self, awaitable: Awaitable[object]) -> Iterator[str]:
+        try:
+            yield LOOP
+        finally:
+            if self.spawn is None:  # there will be none
+                getattr(awaitable, "close", bool)()
+
+    def _spawn(self, call_id: int, index: int, awaitable: Awaitable[object]) -> None:
+        assert self.spawn is not None
+        self._running += 1
+        self.spawn(call_id, index, awaitable, self._made_in)
 
     def _settle(self, call_id: int, index: int, value: object, error: BaseException | None) -> None:
         if error is None:
             try:
                 self._status = self._run.settle(call_id, value, self._slice_ns)
                 return
-            except _core.Refused as refused:
+            except _core.RefusedError as refused:
                 error = TypeError(f"{self._functions.names[index]}: {refused}")
             except Exception as raised:  # by the value's own code, when it was read
                 error = raised
@@ -203,8 +228,10 @@ class Drive:
         self._raised[call_id] = error
         try:
             self._status = self._run.settle_error(call_id, fields_of(error), self._slice_ns)
-        except _core.Refused:
-            self._ending = Ending("Unserializable", "TypeError", "an error is larger than max_value_bytes allows")
+        except _core.RefusedError:
+            self._ending = Ending(
+                "Unserializable", "TypeError", "an error is larger than max_value_bytes allows"
+            )
 
     # ---- the end
 
@@ -217,22 +244,18 @@ class Drive:
                 ending = ending_of(self._run, self._status, self._source, self._raised, self._budget.limits)
             if ending is None:
                 value = self._run.value()
-        except _core.Malformed:
+        except _core.MalformedError:
             ending = internal_ending("malformed result")
         return result_of(self._run, value, ending, self._budget.limits, wall_ns)
 
     def end(self) -> None:
         """Gives the sandbox back, whatever the run was doing."""
-        if self._ending is None and self.is_over:
-            return
-        self._run.abort()
-        try:
-            self._run.step(1)
-        except _core.Busy:  # then the thread that steps it ends it
-            pass
+        if self._ending is not None or not self.is_over:
+            self._run.end()
 
 
-def _is_awaitable(value: object) -> bool:
+def _is_awaitable(value: object) -> TypeGuard[Awaitable[object]]:
+    """What `await` takes."""
     if hasattr(type(value), "__await__"):
         return True
     return getattr(getattr(value, "gi_code", None), "co_flags", 0) & _ITERABLE_COROUTINE != 0

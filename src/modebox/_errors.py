@@ -28,8 +28,9 @@ _EXCERPT_WIDTH = 100
 
 
 class RunError(Exception):
-    """A run that did not complete. `str()` is "Name: message"; `__cause__` is the exception of a host function that
-    the program did not catch. It can be pickled.
+    """A run that did not complete. It can be pickled.
+
+    `str()` is "Name: message"; `__cause__` is a host function's exception that the program did not catch.
 
     Attributes:
         name: Name of the error in the program ("TypeError"), or of the limit ("TimeoutError").
@@ -50,7 +51,7 @@ class RunError(Exception):
             Aborted         `Runner.close()` ended the run
             Internal        a bug in modebox
             ==============  ==================================================================
-        code: "RUN_" and the kind in constant case; of a host function's exception its own `code`, if that is a str.
+        code: "RUN_" and the kind in constant case; of a host function's exception its own `code`, if a str.
         sandbox_stack: The program's stack frames, one a line; None where there are none.
         logs: The program's console calls up to the end.
         stats: What the run took.

@@ -5,20 +5,21 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any, Union
+    from typing import Any
 
-    HostFunctions = Mapping[str, Union[Callable[..., Any], "HostFunctions"]]
+    HostFunctions = Mapping[str, Callable[..., Any] | "HostFunctions"]
 else:
     from _collections_abc import Mapping
 
 _MAX_NESTING = 16
 _COROUTINE_FUNCTION = 0x80  # inspect.CO_COROUTINE
 
-_RESERVED = frozenset(
-    "await break case catch class const continue debugger default delete do else enum export extends false finally for "
-    "function if implements import in instanceof interface let new null package private protected public return static "
-    "super switch this throw true try typeof var void while with yield undefined NaN Infinity".split()
-)
+_RESERVED_WORDS = """
+await break case catch class const continue debugger default delete do else enum export extends false finally
+for function if implements import in instanceof interface let new null package private protected public return
+static super switch this throw true try typeof var void while with yield undefined NaN Infinity
+"""
+_RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 class FunctionTable:
@@ -39,7 +40,8 @@ class FunctionTable:
     def has_coroutine_function(self) -> bool:
         """Whether some function is surely asynchronous; others may still return awaitables."""
         return any(
-            getattr(getattr(function, "__code__", None), "co_flags", 0) & _COROUTINE_FUNCTION for function in self.functions
+            getattr(getattr(function, "__code__", None), "co_flags", 0) & _COROUTINE_FUNCTION
+            for function in self.functions
         )
 
 
@@ -48,7 +50,9 @@ NO_FUNCTIONS = FunctionTable(None)
 
 def _flatten(host_functions: object) -> Iterator[tuple[str, Callable[..., Any]]]:
     if not isinstance(host_functions, Mapping):
-        raise TypeError(f"host_functions must be a mapping of names to callables, not {type(host_functions).__name__}")
+        raise TypeError(
+            f"host_functions must be a mapping of names to callables, not {type(host_functions).__name__}"
+        )
     for name, value in host_functions.items():
         _check_name(name, "")
         if name in _RESERVED:
@@ -61,8 +65,9 @@ def _flatten_member(full_name: str, value: object, depth: int) -> Iterator[tuple
         yield full_name, value
         return
     if not isinstance(value, Mapping):
+        kind = type(value).__name__
         raise TypeError(
-            f"host function {full_name!r} must be a callable or a mapping of names to callables, not {type(value).__name__}"
+            f"host function {full_name!r} must be a callable or a mapping of names to them, not {kind}"
         )
     if depth == _MAX_NESTING:
         raise ValueError(f"host functions are nested more than {_MAX_NESTING} deep at {full_name!r}")
@@ -76,6 +81,7 @@ def _check_name(name: object, prefix: str) -> None:
         raise TypeError(f"host function names must be str, not {type(name).__name__}")
     if "." in name:
         outer, _, inner = name.partition(".")
-        raise ValueError(f"host function name {prefix + name!r} has a dot: nest it instead, {{{outer!r}: {{{inner!r}: ...}}}}")
+        nested = f"{{{outer!r}: {{{inner!r}: ...}}}}"
+        raise ValueError(f"host function name {prefix + name!r} has a dot: nest it instead, {nested}")
     if not name.replace("$", "_").isidentifier():
         raise ValueError(f"host function name {prefix + name!r} is not a JavaScript identifier")

@@ -13,6 +13,8 @@ else:
 
 MIB = 1024 * 1024
 NO_LIMIT = 2**63 - 1
+_ADDRESSABLE = 2**31 - 1
+_COUNTABLE = 2**32 - 1
 
 # name: default (None: no limit), least value
 _TABLE: dict[str, tuple[int | None, int]] = {
@@ -65,7 +67,9 @@ def _check(name: str, value: object, least: int) -> None:
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"limits.{name} must be an int of at least {least}, or None, not {type(value).__name__}")
+        raise TypeError(
+            f"limits.{name} must be an int of at least {least}, or None, not {type(value).__name__}"
+        )
     if value < least:
         raise ValueError(f"limits.{name} must be at least {least}, not {value}")
 
@@ -88,24 +92,28 @@ _NONE_GIVEN = Limits()
 
 
 class Budget:
-    """The limits of one run, all known, and as the core takes them."""
+    """The limits of one run, all known.
+
+    Attributes:
+        limits: Each with its value; None: no limit.
+        core: As `_core.start` takes them.
+    """
 
     __slots__ = ("core", "limits", "max_concurrency", "timeout_ns")
 
     def __init__(self, *given: Limits) -> None:
         """Earlier ones win, field by field."""
-        values = {name: _first(name, given) for name in _TABLE}
-        self.limits = Limits(**values)
-        self.timeout_ns = _nanoseconds(values["timeout_ms"])
-        self.max_concurrency: int = values["max_concurrency"] or 1
+        self.limits = Limits(**{name: _first(name, given) for name in _TABLE})
+        self.timeout_ns = _at_most(NO_LIMIT, self.limits.timeout_ms, 1_000_000)
+        self.max_concurrency = _at_most(NO_LIMIT, self.limits.max_concurrency)
         self.core = (
-            _ticks(values["fuel"]),
+            _at_most(NO_LIMIT, self.limits.fuel),
             self.timeout_ns,
-            _nanoseconds(values["cpu_timeout_ms"]),
-            values["memory_limit_bytes"],
-            values["max_value_bytes"],
-            values["max_log_bytes"],
-            values["max_host_calls"],
+            _at_most(NO_LIMIT, self.limits.cpu_timeout_ms, 1_000_000),
+            _at_most(_ADDRESSABLE, self.limits.memory_limit_bytes),
+            _at_most(_COUNTABLE, self.limits.max_value_bytes),
+            _at_most(_COUNTABLE, self.limits.max_log_bytes),
+            _at_most(_COUNTABLE, self.limits.max_host_calls),
         )
 
 
@@ -117,9 +125,6 @@ def _first(name: str, given: tuple[Limits, ...]) -> int | None:
     return _TABLE[name][0]
 
 
-def _nanoseconds(milliseconds: int | None) -> int:
-    return NO_LIMIT if milliseconds is None else min(milliseconds * 1_000_000, NO_LIMIT)
-
-
-def _ticks(fuel: int | None) -> int:
-    return NO_LIMIT if fuel is None else min(fuel, NO_LIMIT)
+def _at_most(greatest: int, value: int | None, factor: int = 1) -> int:
+    """As the core counts: what it cannot count is never reached."""
+    return greatest if value is None else min(value * factor, greatest)

@@ -26,9 +26,21 @@ _ERROR_KINDS = ("Uncaught", "Syntax", "StackOverflow", "MemoryLimit", "Unseriali
 _LIMITS = {
     LIMIT_FUEL: ("CpuLimit", "CpuLimitError", "the run exceeded its budget of {0.fuel} fuel"),
     LIMIT_TIMEOUT: ("Timeout", "TimeoutError", "the run exceeded its time limit of {0.timeout_ms} ms"),
-    LIMIT_CPU: ("CpuTimeout", "CpuTimeoutError", "the run exceeded its CPU time limit of {0.cpu_timeout_ms} ms"),
-    LIMIT_MEMORY: ("MemoryLimit", "MemoryLimitError", "the run exceeded its limit of {0.memory_limit_bytes} bytes"),
-    LIMIT_HOST_CALLS: ("HostCallLimit", "HostCallLimitError", "the run exceeded its limit of {0.max_host_calls} host calls"),
+    LIMIT_CPU: (
+        "CpuTimeout",
+        "CpuTimeoutError",
+        "the run exceeded its CPU time limit of {0.cpu_timeout_ms} ms",
+    ),
+    LIMIT_MEMORY: (
+        "MemoryLimit",
+        "MemoryLimitError",
+        "the run exceeded its limit of {0.memory_limit_bytes} bytes",
+    ),
+    LIMIT_HOST_CALLS: (
+        "HostCallLimit",
+        "HostCallLimitError",
+        "the run exceeded its limit of {0.max_host_calls} host calls",
+    ),
     LIMIT_ABORTED: ("Aborted", "AbortError", "the run was ended by Runner.close()"),
 }
 _LARGEST_SOURCE = 16 * 1024 * 1024
@@ -123,7 +135,9 @@ def _int(fields: dict[str, Any], name: str) -> int | None:
     return value if type(value) is int else None
 
 
-def result_of(run: _core.Run, value: object, ending: Ending | None, limits: Limits, wall_ns: int) -> RunResult:
+def result_of(
+    run: _core.Run, value: object, ending: Ending | None, limits: Limits, wall_ns: int
+) -> RunResult:
     """The result of a run that has ended; of a failed one, with its error."""
     instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, dropped, dropped_bytes = run.stats()
     stats = Stats(wall_ns / 1e6, guest_ns / 1e6, instantiate_ns / 1e6, fuel_used, host_calls, memory_bytes)

@@ -1,7 +1,7 @@
 """Frozen dataclasses without importing `dataclasses`, which takes longer than starting the sandbox does.
 
-Type checkers see the real decorator. At run time the same few methods are made here; `dataclasses.fields`, `asdict`
-and `replace` work too, since the fields are described by `dataclasses` itself when somebody asks for them.
+Type checkers see the real decorator. At run time the same few methods are made here; `dataclasses.fields`,
+`asdict` and `replace` work too: `dataclasses` itself describes the fields when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ def record(*, frozen: bool) -> Callable[[type], type]:
     def decorate(cls: type) -> type:
         names = tuple(cls.__annotations__)
         defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
-        for method in (_make_init(cls, names, defaults), _repr, _eq, _hash, _setattr, _delattr):
-            setattr(cls, method.__name__, method)
-        cls.__match_args__ = names  # type: ignore[attr-defined]
-        cls.__dataclass_fields__ = _Fields(names, defaults)  # type: ignore[attr-defined]
+        members = {
+            "__init__": _make_init(cls, names, defaults),
+            "__match_args__": names,
+            "__dataclass_fields__": _Fields(names, defaults),
+            **_METHODS,
+        }
+        for name, member in members.items():
+            setattr(cls, name, member)
         return cls
 
     return decorate
@@ -67,8 +71,13 @@ def _delattr(self: Any, name: str) -> None:
     raise AttributeError(f"cannot delete field {name!r}: {type(self).__name__} is frozen")
 
 
-_repr.__name__, _eq.__name__, _hash.__name__ = "__repr__", "__eq__", "__hash__"
-_setattr.__name__, _delattr.__name__ = "__setattr__", "__delattr__"
+_METHODS = {
+    "__repr__": _repr,
+    "__eq__": _eq,
+    "__hash__": _hash,
+    "__setattr__": _setattr,
+    "__delattr__": _delattr,
+}
 
 
 class _Fields:
@@ -76,16 +85,21 @@ class _Fields:
 
     def __init__(self, names: tuple[str, ...], defaults: dict[str, Any]) -> None:
         self._names, self._defaults = names, defaults
+        self._described: dict[str, Any] | None = None
 
     def __get__(self, instance: object, owner: type) -> dict[str, Any]:
-        import dataclasses
+        if self._described is None:
+            self._described = self._describe(owner)
+        return self._described
 
-        described = dataclasses.make_dataclass(
+    def _describe(self, owner: type) -> dict[str, Any]:
+        from dataclasses import MISSING, field, fields, make_dataclass
+
+        described = make_dataclass(
             owner.__name__,
             [
-                (name, owner.__annotations__[name], dataclasses.field(default=self._defaults.get(name, dataclasses.MISSING)))
+                (name, owner.__annotations__[name], field(default=self._defaults.get(name, MISSING)))
                 for name in self._names
             ],
         )
-        owner.__dataclass_fields__ = described.__dataclass_fields__  # type: ignore[attr-defined]
-        return described.__dataclass_fields__
+        return {each.name: each for each in fields(described)}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from itertools import chain
 from os import urandom
 
 from modebox import _outcome
-from modebox._drive import AWAIT, STEP, Drive
+from modebox._drive import LOOP, STEP, Drive
 from modebox._functions import NO_FUNCTIONS, FunctionTable
 from modebox._limits import Budget, limits_of
 
@@ -64,16 +63,17 @@ class Runner:
     ) -> RunResult:
         """Runs a program.
 
-        Host functions run on the caller's event loop, in copies of the caller's context. Cancelling the task that
-        awaits this ends the program and cancels its host functions.
+        Host functions run on the caller's event loop, in copies of the caller's context. Cancelling the task
+        that awaits this ends the program and cancels its host functions.
 
         Args:
             source: JavaScript, at most 16 MiB of UTF-8.
             host_functions: What the program may call: names to callables, plain or async; nested mappings are
                 namespaces, so `{"bank": {"pay": pay}}` is `bank.pay(...)`.
             limits: Limits of this run; fields that are not given are the Runner's.
-            mode: "script": a script with top-level await, whose value is that of its last statement; "function": the
-                body of an async function; "auto", the default: a script unless a top-level `return` makes it a function.
+            mode: "script": a script with top-level await, whose value is that of its last statement;
+                "function": the body of an async function; "auto", the default: a script unless a top-level
+                `return` makes it a function.
             filename: Shown in stacks; "agent.ts".
             seed: 32 bytes, or 64 hexadecimal digits: makes Math.random reproducible. Random by default.
             throw_on_error: False gives a failed result instead of raising.
@@ -108,8 +108,10 @@ class Runner:
         seed: bytes | str | None = None,
         throw_on_error: bool = True,
     ) -> RunResult:
-        """Runs a program and waits for it. With plain host functions there is no event loop, and this works inside a
-        running one; awaitables are awaited in an event loop of their own.
+        """Runs a program and waits for it.
+
+        With plain host functions there is no event loop, and this works inside a running one; awaitables are
+        awaited in an event loop of their own.
 
         Args:
             source, host_functions, limits, mode, filename, seed, throw_on_error: As of `run`.
@@ -117,7 +119,7 @@ class Runner:
         Raises:
             RunError: The program failed; see `RunError.kind`.
             TypeError, ValueError: An argument is wrong; nothing was run.
-            RuntimeError: The Runner is closed; or a host function is async and an event loop is running in this thread.
+            RuntimeError: The Runner is closed; a host function is async and this thread runs an event loop.
         """
         result = _outcome.refuse_source(_check_source(source))
         if result is None:
@@ -137,7 +139,7 @@ class Runner:
         return result
 
     def close(self) -> None:
-        """Ends active runs with kind `Aborted`; later ones raise RuntimeError. Any thread; again does nothing."""
+        """Ends active runs with kind `Aborted`; later ones raise RuntimeError. Any thread, any state."""
         self._closed = True
         for drive in list(self._active):
             drive.stop()
@@ -145,7 +147,9 @@ class Runner:
     def __enter__(self) -> Runner:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     async def __aenter__(self) -> Runner:
@@ -180,7 +184,13 @@ class Runner:
             raise RuntimeError("this Runner is closed")
         budget = self._budget if limits is None else Budget(limits_of(limits), self._limits)
         drive = Drive(
-            source, _check_filename(filename), functions, _check_mode(mode), _check_seed(seed), budget, slice_ns
+            source,
+            _check_filename(filename),
+            functions,
+            _check_mode(mode),
+            _check_seed(seed),
+            budget,
+            slice_ns,
         )
         self._active.add(drive)
         if self._closed:
@@ -198,8 +208,8 @@ class Runner:
         for request in steps:
             if request is STEP:
                 drive.step(_SYNC_SLICE_NS)
-            elif request is AWAIT:
-                return self._attend_in_new_loop(drive, chain((AWAIT,), steps))
+            elif request is LOOP:
+                return self._attend_in_new_loop(drive, steps)
 
     def _attend_in_new_loop(self, drive: Drive, steps: Iterator[str]) -> None:
         import asyncio
@@ -260,4 +270,6 @@ def _check_no_running_loop() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise RuntimeError("an event loop is running and a host function is async: await run(...) instead of run_sync(...)")
+    raise RuntimeError(
+        "an event loop is running and a host function is async: await run(...) instead of run_sync(...)"
+    )

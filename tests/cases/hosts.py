@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any
@@ -69,7 +70,7 @@ def build(names: list[str], given: str | None, calls: list[list[Any]]) -> dict[s
 
 
 def _recorded(name: str, function: Callable[..., Any], calls: list[list[Any]]) -> Callable[..., Any]:
-    if asyncio.iscoroutinefunction(function):
+    if inspect.iscoroutinefunction(function):
 
         async def recorded_later(*arguments: Any) -> Any:
             calls.append([name, *arguments])

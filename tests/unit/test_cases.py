@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from collections import Counter
 from typing import Any
 
 import cases
-import modebox
 import pytest
 from cases import PASS, Case, hosts
 
-_FRAME = re.compile(r"^\s*at (?:async )?(?:(?:new )?(?:[^()\n]*\.)?([^()\n.]*?) \()?([^()\n]+?):(\d+):(\d+)\)?$", re.MULTILINE)
+import modebox
+
+_FRAME = re.compile(
+    r"^\s*at (?:async )?(?:(?:new )?(?:[^()\n]*\.)?([^()\n.]*?) \()?([^()\n]+?):(\d+):(\d+)\)?$", re.MULTILINE
+)
+_ANSWERS = {"value", "python", "json", "prints", "error", "logs", "logs_match"}
 _SECONDS_FOR_DEFERRED = 2
 
 
@@ -42,7 +47,7 @@ def test_manifest_defers_to_known_areas() -> None:
 def test_cases_say_what_is_right(file: str) -> None:
     for case in cases.load(file):
         for program in cases.programs_of(case):
-            assert set(program) & {"value", "python", "json", "prints", "error", "logs", "logs_match"}, case["id"]
+            assert _ANSWERS & set(program), case["id"]
 
 
 # ---- the cases
@@ -103,7 +108,7 @@ def _check_value(case: Case, value: object, logs: list[list[str]]) -> None:
         assert _same(value, hosts.evaluate(case["python"])), value
     elif "json" in case:
         assert isinstance(value, str), value
-        assert _same(cases.json.loads(value), case["json"]), value
+        assert _same(json.loads(value), case["json"]), value
     elif "prints" in case:
         assert "\n".join(message for _, message in logs) == case["prints"]
 
@@ -114,7 +119,13 @@ def _check_error(error: modebox.RunError | None, right: dict[str, Any]) -> None:
     assert error.kind in kinds, repr(error)
     for name in ("name", "message", "line", "column", "code"):
         if name in right:
-            assert getattr(error, name) == right[name], (name, error, error.line, error.column, error.sandbox_stack)
+            assert getattr(error, name) == right[name], (
+                name,
+                error,
+                error.line,
+                error.column,
+                error.sandbox_stack,
+            )
     if "matches" in right:
         assert re.search(right["matches"], error.message, re.DOTALL), error.message
     if "cause" in right:

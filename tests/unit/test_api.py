@@ -1,0 +1,176 @@
+"""The package itself: its names, what importing it costs, its typing, its records."""
+
+import copy
+import dataclasses
+import importlib.metadata
+import inspect
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import modebox
+from modebox import Limits, LogEntry, Runner, RunResult, Stats, _core
+
+
+def in_fresh_process(script):
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def test_all_names():
+    assert modebox.__all__ == sorted(
+        modebox.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name)
+    )
+    assert set(modebox.__all__) == {
+        "UNDEFINED",
+        "Limits",
+        "LogEntry",
+        "RunError",
+        "RunResult",
+        "Runner",
+        "Stats",
+        "__version__",
+        "run",
+        "run_sync",
+    }
+    public = {name for name in vars(modebox) if not name.startswith("_")}
+    assert public == set(modebox.__all__) - {"__version__"}
+
+
+def test_version():
+    assert modebox.__version__ == importlib.metadata.version("modebox")
+
+
+def test_everything_has_a_docstring():
+    for name in modebox.__all__:
+        if not name.isupper() and not name.startswith("_"):
+            assert inspect.getdoc(getattr(modebox, name)), name
+
+
+def test_signatures():
+    for function in (Runner.run, Runner.run_sync, modebox.run, modebox.run_sync):
+        parameters = inspect.signature(function).parameters
+        assert all(
+            parameter.kind == parameter.KEYWORD_ONLY
+            for name, parameter in parameters.items()
+            if name not in ("self", "source")
+        )
+    assert inspect.signature(Runner.run).parameters == inspect.signature(Runner.run_sync).parameters
+    assert inspect.iscoroutinefunction(modebox.run)
+
+
+def test_importing_and_running_imports_little():
+    script = "import modebox; modebox.run_sync('1'); print(*set(sys.modules) - before)"
+    imported = set(in_fresh_process(f"import sys; before = set(sys.modules); {script}").split())
+    for heavy in ("asyncio", "collections", "dataclasses", "enum", "inspect", "json", "re", "typing"):
+        assert heavy not in imported
+    known = {"__future__", "_contextvars", "contextvars", "itertools"}
+    assert {name for name in imported if not name.startswith("modebox")} <= known
+
+
+def test_the_stub_has_what_the_extension_has():
+    stub = (pathlib.Path(modebox.__file__).parent / "_core.pyi").read_text()
+    for name in vars(_core):
+        assert name.startswith("__") or name in stub
+    for name in vars(_core.Run):
+        assert name.startswith("__") or f"def {name}(" in stub
+    assert (pathlib.Path(modebox.__file__).parent / "py.typed").exists()
+
+
+def test_a_run_cannot_be_made_or_misused():
+    with pytest.raises(TypeError):
+        _core.Run()
+    with pytest.raises(TypeError):
+        _core.start()
+    limits = (1000, 10**9, 10**9, 2**20, 1000, 1000, 10)
+    with pytest.raises(ValueError, match="32 bytes"):
+        _core.start("1", "f", (), 0, 0, b"", limits, 0)
+    with pytest.raises(TypeError):
+        _core.start("1", "f", (), 0, 0, bytes(32), limits[1:], 0)
+    run = _core.start("await f()", "f", ("f",), 0, 0, bytes(32), (10**9, *limits[1:]), 0)
+    assert run.next_call() == (1, 0, [])
+    assert run.next_call() is None
+    with pytest.raises(RuntimeError):
+        run.settle(2, None, 0)
+    with pytest.raises(TypeError):
+        run.settle_error(1, [], 0)
+    with pytest.raises(_core.MalformedError):
+        run.value()
+    assert run.settle(1, None, 0) == 0
+    with pytest.raises(RuntimeError):
+        run.settle(1, None, 0)
+    run.end()
+    assert run.status == 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no module to make one")
+def test_subinterpreters_are_refused():
+    module = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    script = f"""
+import {module} as interpreters
+id = interpreters.create()
+try:
+    failure = interpreters.run_string(id, "import sys; sys.path[:] = {sys.path!r}; import modebox")
+    print(failure.type.__name__, failure.msg)
+except interpreters.RunFailedError as error:
+    print(error)
+"""
+    assert "subinterpreters" in in_fresh_process(script)
+
+
+# ---- records
+
+STATS = Stats(1.0, 2.0, 3.0, 4, 5, 6)
+
+
+def test_records_are_frozen():
+    entry = LogEntry("log", "text")
+    for change in (
+        lambda: setattr(entry, "level", "x"),
+        lambda: setattr(entry, "new", 1),
+        lambda: delattr(entry, "level"),
+    ):
+        with pytest.raises(AttributeError, match="frozen"):
+            change()
+
+
+def test_records_compare_hash_and_show_themselves():
+    assert LogEntry("log", "a") == LogEntry(level="log", message="a") != LogEntry("log", "b")
+    assert LogEntry("log", "a") != ("log", "a")
+    assert len({LogEntry("log", "a"), LogEntry("log", "a"), LogEntry("log", "b")}) == 2
+    assert repr(LogEntry("log", "a")) == "LogEntry(level='log', message='a')"
+    assert repr(RunResult("completed", [], STATS, 7)) == (
+        "RunResult(status='completed', logs=[], stats=Stats(wall_ms=1.0, guest_ms=2.0, instantiate_ms=3.0, "
+        "fuel_used=4, host_calls=5, memory_bytes=6), value=7, error=None)"
+    )
+    match LogEntry("log", "a"):
+        case LogEntry(level, message):
+            assert (level, message) == ("log", "a")
+    with pytest.raises(TypeError):
+        LogEntry("log")
+
+
+@pytest.mark.parametrize(
+    "record", [LogEntry("log", "a"), STATS, Limits(fuel=3), RunResult("completed", [], STATS, [1])]
+)
+def test_records_are_dataclasses(record):
+    assert dataclasses.is_dataclass(record)
+    fields = dataclasses.fields(record)
+    assert [field.name for field in fields] == list(type(record).__match_args__)
+    assert [field.type for field in fields] == list(type(record).__annotations__.values())
+    assert (
+        dataclasses.replace(record) == record == pickle.loads(pickle.dumps(record)) == copy.deepcopy(record)
+    )
+    assert dataclasses.asdict(record)[fields[0].name] == getattr(record, fields[0].name)
+
+
+def test_replacing_a_limit_checks_it():
+    assert dataclasses.replace(Limits(fuel=1), fuel=2, timeout_ms=3) == Limits(fuel=2, timeout_ms=3)
+    with pytest.raises(ValueError, match="fuel"):
+        dataclasses.replace(Limits(), fuel=-1)
