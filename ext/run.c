@@ -102,8 +102,7 @@ static mb_err settle_with_gil(ext_run *self, uint64_t call, guest_outcome outcom
   return MB_OK;
 }
 
-static mb_err settle_without_gil(ext_run *self, uint64_t call, guest_outcome outcome, mb_view value,
-                                 int64_t slice_ns) {
+static mb_err settle_without_gil(ext_run *self, uint64_t call, guest_outcome outcome, mb_view value, int64_t slice_ns) {
   mb_err err;
   Py_BEGIN_ALLOW_THREADS
   err = mb_run_settle(self->run, call, outcome, value, clock_now(self));
@@ -265,9 +264,9 @@ static PyObject *run_stats(PyObject *object, PyObject *unused) {
     return NULL;
   mb_stats stats = mb_run_stats(self->run);
   leave(self);
-  return Py_BuildValue("(LLLKIIK)", (long long)self->instantiate_ns, (long long)stats.guest_ns, (long long)stats.fuel_used,
-                       (unsigned long long)stats.memory_bytes, stats.host_calls, stats.logs_dropped,
-                       (unsigned long long)stats.log_bytes_dropped);
+  return Py_BuildValue("(LLLKIIK)", (long long)self->instantiate_ns, (long long)stats.guest_ns,
+                       (long long)stats.fuel_used, (unsigned long long)stats.memory_bytes, stats.host_calls,
+                       stats.logs_dropped, (unsigned long long)stats.log_bytes_dropped);
 }
 
 /* ---- the type */

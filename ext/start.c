@@ -13,7 +13,8 @@ static bool read_functions(start_arguments *a, PyObject *names) {
   Py_ssize_t count = PyTuple_Size(names);
   if (count < 0)
     return false;
-  a->functions = (size_t)count <= sizeof a->few / sizeof *a->few ? a->few : malloc((size_t)count * sizeof *a->functions);
+  a->functions =
+      (size_t)count <= sizeof a->few / sizeof *a->few ? a->few : malloc((size_t)count * sizeof *a->functions);
   if (!a->functions) {
     PyErr_NoMemory();
     return false;
@@ -42,8 +43,13 @@ static bool read_limits(mb_limits *limits, PyObject *tuple) {
   for (int i = 3; i < 7; i++)
     if (v[i] < 0 || v[i] > UINT32_MAX)
       v[i] = UINT32_MAX;
-  *limits = (mb_limits){ .fuel = v[0], .timeout_ns = v[1], .cpu_ns = v[2], .memory_bytes = (uint32_t)v[3],
-                         .value_bytes = (uint32_t)v[4], .log_bytes = (uint32_t)v[5], .host_calls = (uint32_t)v[6] };
+  *limits = (mb_limits){ .fuel = v[0],
+                         .timeout_ns = v[1],
+                         .cpu_ns = v[2],
+                         .memory_bytes = (uint32_t)v[3],
+                         .value_bytes = (uint32_t)v[4],
+                         .log_bytes = (uint32_t)v[5],
+                         .host_calls = (uint32_t)v[6] };
   return true;
 }
 

@@ -421,21 +421,52 @@ static JSValue js_weakref_constructor(""",
         file="quickjs.c",
         definition="static JSValue JS_CallInternal(",
         anchor="            return JS_ThrowTypeErrorNotAFunction(caller_ctx);\n",
-        replacement='            return js_throw_callee(caller_ctx, "is not a function", "not a function");\n',
+        replacement='            return js_throw_callee(caller_ctx, func_obj, "is not a function");\n',
     ),
     Edit(
         why="the error names what was called with new",
         file="quickjs.c",
         definition="static JSValue JS_CallConstructorInternal(",
         anchor="            return JS_ThrowTypeErrorNotAFunction(ctx);\n",
-        replacement='            return js_throw_callee(ctx, "is not a constructor", "not a constructor");\n',
+        replacement='            return js_throw_callee(ctx, func_obj, "is not a constructor");\n',
     ),
     Edit(
         why="the error names what was iterated",
         file="quickjs.c",
         definition="static JSValue JS_GetIterator(",
         anchor='        return JS_ThrowTypeError(ctx, "value is not iterable");\n',
-        replacement='        return js_throw_callee(ctx, "is not iterable", "value is not iterable");\n',
+        replacement='        return js_throw_callee(ctx, obj, "is not iterable");\n',
+    ),
+    Edit(
+        why="undefined and null are not iterable, rather than without Symbol.iterator",
+        file="quickjs.c",
+        definition="static JSValue JS_GetIterator(",
+        anchor="    } else {\n        method = JS_GetProperty(",
+        replacement="""\
+    } else {
+        if (JS_IsUndefined(obj) || JS_IsNull(obj))
+            return js_throw_callee(ctx, obj, "is not iterable");
+        method = JS_GetProperty(""",
+    ),
+    Edit(
+        why="undefined and null are not iterable, rather than without Symbol.iterator",
+        file="quickjs.c",
+        definition="static __exception int js_append_enumerate(",
+        anchor="    iterator = JS_GetProperty(ctx, sp[-1], JS_ATOM_Symbol_iterator);\n",
+        replacement="""\
+    if (JS_IsUndefined(sp[-1]) || JS_IsNull(sp[-1])) {
+        js_throw_callee(ctx, sp[-1], "is not iterable");
+        return -1;
+    }
+    iterator = JS_GetProperty(ctx, sp[-1], JS_ATOM_Symbol_iterator);
+""",
+    ),
+    Edit(
+        why="the error names what was called with spread arguments, or shows a callback that is none",
+        file="quickjs.c",
+        definition="static int check_function(",
+        anchor="    JS_ThrowTypeErrorNotAFunction(ctx);\n",
+        replacement='    js_throw_callee(ctx, obj, "is not a function");\n',
     ),
     Edit(
         why="js_throw_callee is defined where the bytecode's form is known",
@@ -443,7 +474,7 @@ static JSValue js_weakref_constructor(""",
         definition="static JSValue JS_ThrowTypeErrorNotAFunction(",
         anchor="static JSValue JS_ThrowTypeErrorNotAFunction(",
         replacement="""\
-static JSValue js_throw_callee(JSContext *ctx, const char *problem, const char *otherwise);
+static JSValue js_throw_callee(JSContext *ctx, JSValueConst value, const char *problem);
 
 static JSValue JS_ThrowTypeErrorNotAFunction(""",
     ),

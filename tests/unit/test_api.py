@@ -1,5 +1,6 @@
 """The package itself: its names, what importing it costs, its typing, its records."""
 
+import ast
 import copy
 import dataclasses
 import importlib.metadata
@@ -13,6 +14,8 @@ import pytest
 
 import modebox
 from modebox import Limits, LogEntry, Runner, RunResult, Stats, _core
+
+PACKAGE = pathlib.Path(modebox.__file__).parent
 
 
 def in_fresh_process(script):
@@ -68,19 +71,39 @@ def test_signatures():
 def test_importing_and_running_imports_little():
     script = "import modebox; modebox.run_sync('1'); print(*set(sys.modules) - before)"
     imported = set(in_fresh_process(f"import sys; before = set(sys.modules); {script}").split())
-    for heavy in ("asyncio", "collections", "dataclasses", "enum", "inspect", "json", "re", "typing"):
+    for heavy in ("asyncio", "dataclasses", "enum", "inspect", "json", "re", "typing"):
         assert heavy not in imported
-    known = {"__future__", "_contextvars", "contextvars", "itertools"}
-    assert {name for name in imported if not name.startswith("modebox")} <= known
+
+
+def imports_of(path):
+    """Modules that importing the file imports: none of those in functions or for type checkers."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node = ast.Module(node.orelse)
+        elif not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        for each in ast.walk(node):
+            if isinstance(each, ast.Import):
+                yield from (alias.name for alias in each.names)
+            elif isinstance(each, ast.ImportFrom):
+                yield each.module
+
+
+def test_modules_import_nothing_that_costs_time():
+    light = {"__future__", "_collections_abc", "contextvars", "itertools", "os", "sys", "time"}
+    for path in PACKAGE.glob("*.py"):
+        names = {name for name in imports_of(path) if name.split(".")[0] != "modebox"}
+        allowed = light | {"asyncio", "contextlib", "types"} if path.name == "_attend.py" else light
+        assert names <= allowed, path.name
 
 
 def test_the_stub_has_what_the_extension_has():
-    stub = (pathlib.Path(modebox.__file__).parent / "_core.pyi").read_text()
+    stub = (PACKAGE / "_core.pyi").read_text()
     for name in vars(_core):
         assert name.startswith("__") or name in stub
     for name in vars(_core.Run):
         assert name.startswith("__") or f"def {name}(" in stub
-    assert (pathlib.Path(modebox.__file__).parent / "py.typed").exists()
+    assert (PACKAGE / "py.typed").exists()
 
 
 def test_a_run_cannot_be_made_or_misused():

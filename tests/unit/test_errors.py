@@ -48,7 +48,7 @@ KINDS = [
     ("StackOverflow", "RangeError", "(function f() { f() })()", {}),
     ("Deadlock", "DeadlockError", "await new Promise(() => {})", {}),
     ("Unserializable", "TypeError", "({ a: [Symbol()] })", {}),
-    ("Unserializable", "RangeError", "'x'.repeat(2000)", {"max_value_bytes": 1000}),
+    ("Unserializable", "TypeError", "'x'.repeat(2000)", {"max_value_bytes": 1000}),
 ]
 
 

@@ -168,6 +168,21 @@ static void js_callee_object(JSContext *ctx, JSCallSite site, int slot, JSCallee
     }
 }
 
+/* Adds ".name" or "[variable]" for the key in the slot. */
+static bool js_callee_key(JSContext *ctx, JSCallSite site, int slot, JSCallee *out, int path)
+{
+    int pos = js_site_maker(site, slot);
+    const uint8_t *op = site.b->byte_code_buf + pos;
+
+    if (pos >= 0 && *op == OP_push_atom_value)
+        return js_callee_add(out, ".") && js_callee_add_atom(ctx, out, get_u32(op + 1));
+    if (!js_callee_add(out, "["))
+        return false;
+    if (!js_callee_slot(ctx, site, slot, out, path - 1) && !js_callee_add(out, "..."))
+        return false;
+    return js_callee_add(out, "]");
+}
+
 /* Adds what the slot's value is called before site.end; false: it has no name. */
 static bool js_callee_slot(JSContext *ctx, JSCallSite site, int slot, JSCallee *out, int path)
 {
@@ -185,14 +200,17 @@ static bool js_callee_slot(JSContext *ctx, JSCallSite site, int slot, JSCallee *
     case OP_get_field2:
         js_callee_object(ctx, site, base, out, path);
         return js_callee_add(out, ".") && js_callee_add_atom(ctx, out, get_u32(op + 1));
+    case OP_get_private_field:
+        js_callee_object(ctx, site, base, out, path);
+        return js_callee_add(out, ".") && js_callee_slot(ctx, site, base + 1, out, path - 1);
     case OP_get_array_el:
     case OP_get_array_el2:
         js_callee_object(ctx, site, base, out, path);
-        if (!js_callee_add(out, "["))
-            return false;
-        if (!js_callee_slot(ctx, site, base + 1, out, path - 1) && !js_callee_add(out, "..."))
-            return false;
-        return js_callee_add(out, "]");
+        return js_callee_key(ctx, site, base + 1, out, path);
+    case OP_get_super_value:
+        return js_callee_add(out, "super") && js_callee_key(ctx, site, base + 2, out, path);
+    case OP_dup:
+        return js_callee_slot(ctx, site, base, out, path - 1);
     case OP_call:
     case OP_call0: case OP_call1: case OP_call2: case OP_call3:
         return js_callee_slot(ctx, site, base, out, path - 1) && js_callee_add(out, "(...)");
@@ -263,12 +281,20 @@ static bool js_callee_name(JSContext *ctx, JSCallee *out)
     return found;
 }
 
-/* Throws "NAME PROBLEM", or `otherwise` where there is no name. */
-static JSValue js_throw_callee(JSContext *ctx, const char *problem, const char *otherwise)
+/* Throws "NAME PROBLEM"; where there is no name a primitive value stands for itself. */
+static JSValue js_throw_callee(JSContext *ctx, JSValueConst value, const char *problem)
 {
     JSCallee callee;
+    const char *text;
 
     if (js_callee_name(ctx, &callee))
         return JS_ThrowTypeError(ctx, "%s %s", callee.text, problem);
-    return JS_ThrowTypeError(ctx, "%s", otherwise);
+    if (JS_IsObject(value) || JS_IsSymbol(value))
+        return JS_ThrowTypeError(ctx, "%s %s", JS_IsObject(value) ? "object" : "symbol", problem);
+    text = JS_ToCString(ctx, value);
+    if (!text)
+        return JS_EXCEPTION;
+    JS_ThrowTypeError(ctx, JS_IsString(value) ? "\"%.64s\" %s" : "%.64s %s", text, problem);
+    JS_FreeCString(ctx, text);
+    return JS_EXCEPTION;
 }
