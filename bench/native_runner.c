@@ -40,7 +40,8 @@ static JSValue host_f(JSContext *context, JSValueConst this_value, int count, JS
   JSValue functions[2];
   JSValue promise = JS_NewPromiseCapability(context, functions);
   (void)this_value;
-  if (count < 1 || the_host.count == MAX_WAITING || JS_IsException(promise)) return JS_ThrowTypeError(context, "f");
+  if (count < 1 || the_host.count == MAX_WAITING || JS_IsException(promise))
+    return JS_ThrowTypeError(context, "f");
   the_host.calls[the_host.count].resolve = functions[0];
   the_host.calls[the_host.count].value = JS_DupValue(context, arguments[0]);
   the_host.count++;
@@ -54,7 +55,8 @@ static void host_settle(JSContext *context) {
   for (size_t i = 0; i < count; i++) {
     host_call call = the_host.calls[i];
     JSValue result = JS_Call(context, call.resolve, JS_UNDEFINED, 1, &call.value);
-    if (JS_IsException(result)) fail(context);
+    if (JS_IsException(result))
+      fail(context);
     JS_FreeValue(context, result);
     JS_FreeValue(context, call.resolve);
     JS_FreeValue(context, call.value);
@@ -65,15 +67,19 @@ static void run_jobs(JSContext *context) {
   JSContext *failed;
   int status;
   do {
-    while ((status = JS_ExecutePendingJob(JS_GetRuntime(context), &failed)) > 0) continue;
-    if (status < 0) fail(failed);
-    if (the_host.count == 0) return;
+    while ((status = JS_ExecutePendingJob(JS_GetRuntime(context), &failed)) > 0)
+      continue;
+    if (status < 0)
+      fail(failed);
+    if (the_host.count == 0)
+      return;
     host_settle(context);
   } while (1);
 }
 
 static JSValue completion_value(JSContext *context, JSValue promise) {
-  if (JS_IsException(promise)) fail(context);
+  if (JS_IsException(promise))
+    fail(context);
   run_jobs(context);
   if (JS_PromiseState(context, promise) == JS_PROMISE_REJECTED) {
     JS_Throw(context, JS_PromiseResult(context, promise));
@@ -95,7 +101,8 @@ static char *evaluate(const char *source, size_t length) {
   JSValue promise = JS_Eval(context, source, length, "program.js", JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_ASYNC);
   JSValue value = completion_value(context, promise);
   const char *text = JS_ToCString(context, value);
-  if (text == NULL) fail(context);
+  if (text == NULL)
+    fail(context);
   char *copy = strdup(text);
   JS_FreeCString(context, text);
   JS_FreeValue(context, value);
@@ -114,7 +121,8 @@ static void serve(void) {
   size_t length;
   while (scanf("%zu%*1[\n]", &length) == 1) {
     char *source = malloc(length + 1);
-    if (fread(source, 1, length, stdin) != length) exit(1);
+    if (fread(source, 1, length, stdin) != length)
+      exit(1);
     source[length] = 0;
     int64_t start = now();
     char *value = evaluate(source, length);

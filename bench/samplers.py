@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import threading
 import time
@@ -17,6 +18,8 @@ from .rows import Row
 
 Sample = Callable[[float], list[float]]
 TIMEOUT_SECONDS = 90.0
+# Without cached bytecode a start would measure Python's compiler.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 MEGABYTE = 1e6
 
 
@@ -61,7 +64,9 @@ def read_samples(answers: Callable[[], str]) -> list[float]:
 def conversation(command: list[str]) -> Iterator[tuple[IO[str], Callable[[], str]]]:
     """A process that answers a line for each request; one that ends or takes too long is unavailable."""
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -166,7 +171,13 @@ def size(row: Row, peer: Peer) -> Iterator[Sample]:
 
 def finished(command: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
+        command,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT_SECONDS,
     )
 
 

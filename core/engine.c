@@ -2,18 +2,18 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine_id.h"           /* generated: MB_ENGINE_ID */
+#include "engine_id.h" /* generated: MB_ENGINE_ID */
 
 enum {
   DEFAULT_POOLED = 64,
-  BUILD_PAGES = 1024,            /* as far as the image may grow while it is built: 64 MiB */
-  DEFAULT_PAGES = 1024,          /* address space of an instance without guard pages, beyond the image */
+  BUILD_PAGES = 1024,   /* as far as the image may grow while it is built: 64 MiB */
+  DEFAULT_PAGES = 1024, /* address space of an instance without guard pages, beyond the image */
 };
 
 struct mb_engine {
   mb_image image;
   bool guarded;
-  pthread_mutex_t lock;          /* of what follows */
+  pthread_mutex_t lock; /* of what follows */
   mb_instance *pool;
   uint32_t pooled, max_pooled;
 };
@@ -42,9 +42,10 @@ static void instantiate(mb_instance *instance, mb_image *image) {
 static mb_err capture(mb_instance *instance, mb_image *image) {
   image->stack_pointer = instance->guest.w2c_0x5F_stack_pointer;
   size_t size = instance->guest.w2c_memory.size;
-  if (image->stack_pointer > size || !mb_instance_bytes(instance, image->mailbox, sizeof(guest_mailbox)) || image->mailbox % 8)
+  if (image->stack_pointer > size || !mb_instance_bytes(instance, image->mailbox, sizeof(guest_mailbox)) ||
+      image->mailbox % 8)
     return MB_ERR_SYSTEM;
-  memset(instance->memory.base, 0, image->stack_pointer);      /* what the stack once held is no part of the state */
+  memset(instance->memory.base, 0, image->stack_pointer); /* what the stack once held is no part of the state */
   return mb_os_image_new(&image->pages, instance->memory.base, size);
 }
 
@@ -55,7 +56,8 @@ static mb_err build_image(mb_image *image, bool guarded) {
     return err;
   instantiate(instance, image);
   err = MB_ERR_SYSTEM;
-  if (call_to_end(instance, MB_ENTRY_INITIALIZE) && call_to_end(instance, MB_ENTRY_INIT) && call_to_end(instance, MB_ENTRY_MAILBOX)) {
+  if (call_to_end(instance, MB_ENTRY_INITIALIZE) && call_to_end(instance, MB_ENTRY_INIT) &&
+      call_to_end(instance, MB_ENTRY_MAILBOX)) {
     image->mailbox = instance->result;
     err = capture(instance, image);
   }

@@ -7,9 +7,9 @@
 #include "os.h"
 
 enum {
-  STACK_SIZE = 64 << 20,         /* address space; the hard depth times the largest frame fits with room to spare */
+  STACK_SIZE = 64 << 20, /* address space; the hard depth times the largest frame fits with room to spare */
   GUARD_SIZE = 64 << 10,
-  KEPT_SIZE = 64 << 10,          /* of a pooled stack's memory */
+  KEPT_SIZE = 64 << 10, /* of a pooled stack's memory */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,7 +24,7 @@ static mb_fiber *fiber_new(void) {
     free(fiber);
     return NULL;
   }
-  madvise(base + GUARD_SIZE, STACK_SIZE, MADV_NOHUGEPAGE);      /* else the first touch takes 2 MB */
+  madvise(base + GUARD_SIZE, STACK_SIZE, MADV_NOHUGEPAGE); /* else the first touch takes 2 MB */
   fiber->guard = base;
   fiber->low = base + GUARD_SIZE;
   fiber->high = fiber->low + STACK_SIZE;
@@ -61,14 +61,15 @@ void mb_fiber_give(mb_fiber *fiber) {
 /* What mb_switch finds when it comes here for the first time: see switch.S for the order. */
 void mb_fiber_arm(mb_fiber *fiber) {
 #if defined(__x86_64__)
-  enum { WORDS = 10 };           /* control words, six registers, return address, two of padding */
-  static const uint64_t control_words = 0x1f80 | UINT64_C(0x37f) << 32;      /* MXCSR, x87 control word: as at program start */
+  enum { WORDS = 10 }; /* control words, six registers, return address, two of padding */
+  static const uint64_t control_words = 0x1f80 | UINT64_C(0x37f)
+                                                     << 32; /* MXCSR, x87 control word: as at program start */
   uint64_t *frame = (uint64_t *)fiber->high - WORDS;
   memset(frame, 0, WORDS * sizeof *frame);
   frame[0] = control_words;
   frame[7] = (uint64_t)mb_fiber_entry;
 #elif defined(__aarch64__)
-  enum { WORDS = 22 };           /* x19-x30, d8-d15, FPCR, one of padding */
+  enum { WORDS = 22 }; /* x19-x30, d8-d15, FPCR, one of padding */
   uint64_t *frame = (uint64_t *)fiber->high - WORDS;
   memset(frame, 0, WORDS * sizeof *frame);
   frame[11] = (uint64_t)mb_fiber_entry;

@@ -8,9 +8,9 @@
 #include "modebox.h"
 
 typedef struct mb_fiber {
-  struct mb_fiber *next;         /* in the pool */
-  uint8_t *guard, *low, *high;   /* the guard lies in [guard, low), the stack in [low, high) */
-  void *stack_pointer;           /* while it is left */
+  struct mb_fiber *next;       /* in the pool */
+  uint8_t *guard, *low, *high; /* the guard lies in [guard, low), the stack in [low, high) */
+  void *stack_pointer;         /* while it is left */
 } mb_fiber;
 
 /* A fiber from the pool, or a new one; NULL: no memory. */

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 enum {
-  SOFT_DEPTH = 60000,            /* calls of functions that can recurse: past these, the engine throws RangeError ... */
-  HARD_DEPTH = 64000,            /* ... and past these, the run ends */
+  SOFT_DEPTH = 60000, /* calls of functions that can recurse: past these, the engine throws RangeError ... */
+  HARD_DEPTH = 64000, /* ... and past these, the run ends */
   EVENT_GROW = MB_EVENT_RETURNED + 1,
 };
 
@@ -105,7 +105,8 @@ bool wasm_rt_is_initialized(void) {
   return true;
 }
 
-void wasm_rt_allocate_memory(wasm_rt_memory_t *memory, uint64_t pages, uint64_t max_pages, bool is64, uint32_t page_size) {
+void wasm_rt_allocate_memory(wasm_rt_memory_t *memory, uint64_t pages, uint64_t max_pages, bool is64,
+                             uint32_t page_size) {
   (void)memory, (void)pages, (void)max_pages, (void)is64, (void)page_size;
 }
 
@@ -114,7 +115,9 @@ void wasm_rt_free_memory(wasm_rt_memory_t *memory) {
 }
 
 void wasm_rt_allocate_funcref_table(wasm_rt_funcref_table_t *table, uint32_t elements, uint32_t max_elements) {
-  *table = (wasm_rt_funcref_table_t){ .data = calloc(elements, sizeof *table->data), .size = elements, .max_size = max_elements };
+  *table = (wasm_rt_funcref_table_t){ .data = calloc(elements, sizeof *table->data),
+                                      .size = elements,
+                                      .max_size = max_elements };
 }
 
 void wasm_rt_free_funcref_table(wasm_rt_funcref_table_t *table) {

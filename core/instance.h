@@ -10,28 +10,33 @@
 typedef struct mb_image {
   mb_os_image pages;
   uint32_t stack_pointer;
-  uint32_t mailbox;              /* its address, checked against the image's size */
-  wasm_rt_funcref_table_t tables[2];      /* of the bounds build, of the guard build: shared, never written */
+  uint32_t mailbox;                  /* its address, checked against the image's size */
+  wasm_rt_funcref_table_t tables[2]; /* of the bounds build, of the guard build: shared, never written */
 } mb_image;
 
 typedef enum mb_entry {
-  MB_ENTRY_INITIALIZE, MB_ENTRY_INIT, MB_ENTRY_MAILBOX, MB_ENTRY_INPUT, MB_ENTRY_START, MB_ENTRY_SETTLE,
+  MB_ENTRY_INITIALIZE,
+  MB_ENTRY_INIT,
+  MB_ENTRY_MAILBOX,
+  MB_ENTRY_INPUT,
+  MB_ENTRY_START,
+  MB_ENTRY_SETTLE,
 } mb_entry;
 
 /* Why a call into the guest came back; below MB_EVENT_TICK it is an mb_trap. */
 typedef enum mb_event {
-  MB_EVENT_TICK = 16,            /* fuel ran out; the call can be resumed */
-  MB_EVENT_RETURNED,             /* instance.result; the fiber is back in its pool */
+  MB_EVENT_TICK = 16, /* fuel ran out; the call can be resumed */
+  MB_EVENT_RETURNED,  /* instance.result; the fiber is back in its pool */
 } mb_event;
 
 typedef struct mb_instance {
-  w2c_guest guest;               /* first: the generated code's pointer is this one */
-  struct mb_instance *next;      /* in the pool */
+  w2c_guest guest;          /* first: the generated code's pointer is this one */
+  struct mb_instance *next; /* in the pool */
   const mb_code *code;
   mb_memory memory;
-  uint32_t max_pages;            /* memory.grow fails past them */
+  uint32_t max_pages; /* memory.grow fails past them */
   uint32_t peak_pages;
-  mb_fiber *fiber;               /* while a call is under way */
+  mb_fiber *fiber; /* while a call is under way */
   mb_trap_scope scope;
   mb_entry entry;
   uint32_t arguments[3], result;

@@ -1,7 +1,7 @@
 #include "memory.h"
 #include <string.h>
 
-enum { MAX_COPIED = 256 };       /* pages: past this many, dropping them all is cheaper than copying them back */
+enum { MAX_COPIED = 256 }; /* pages: past this many, dropping them all is cheaper than copying them back */
 
 /* A 32-bit address plus the largest offset of any instruction, plus the widest access. */
 static size_t guarded_size(void) {

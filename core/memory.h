@@ -8,9 +8,9 @@ enum { MB_WASM_PAGE = 65536 };
 
 typedef struct mb_memory {
   uint8_t *base;
-  size_t reserved;               /* bytes of address space */
-  size_t committed;              /* bytes that can be accessed; only ever what the guest may access */
-  bool guarded;                  /* an access past `committed` faults; else the code checks each one */
+  size_t reserved;  /* bytes of address space */
+  size_t committed; /* bytes that can be accessed; only ever what the guest may access */
+  bool guarded;     /* an access past `committed` faults; else the code checks each one */
 } mb_memory;
 
 /* Address space for `pages` wasm pages, and for whatever a 32-bit address can reach where it is guarded. */

@@ -29,16 +29,16 @@ typedef struct mb_view {
 
 typedef enum mb_err {
   MB_OK = 0,
-  MB_ERR_NO_MEMORY,      /* malloc, mmap or mprotect refused */
-  MB_ERR_MISUSE,         /* a call that the state of the run does not allow; nothing has changed */
-  MB_ERR_TOO_LARGE,      /* bytes over their limit, or more than the guest has room for */
-  MB_ERR_SYSTEM,         /* the system lacks what the core is built on; errno says more */
+  MB_ERR_NO_MEMORY, /* malloc, mmap or mprotect refused */
+  MB_ERR_MISUSE,    /* a call that the state of the run does not allow; nothing has changed */
+  MB_ERR_TOO_LARGE, /* bytes over their limit, or more than the guest has room for */
+  MB_ERR_SYSTEM,    /* the system lacks what the core is built on; errno says more */
 } mb_err;
 
 /* ---- engine: the base image, the pool of instances, the signal handler */
 
 typedef enum mb_memory_kind {
-  MB_MEMORY_ANY = 0,     /* guard pages, or bounds checks where address space is limited */
+  MB_MEMORY_ANY = 0, /* guard pages, or bounds checks where address space is limited */
   MB_MEMORY_GUARD,
   MB_MEMORY_BOUNDS,
 } mb_memory_kind;
@@ -62,68 +62,75 @@ const char *mb_engine_id(void);
 #define MB_NO_LIMIT INT64_MAX
 
 typedef struct mb_limits {
-  int64_t fuel;            /* ticks; exact; MB_NO_LIMIT: none */
-  int64_t timeout_ns;      /* wall clock since mb_run_new; MB_NO_LIMIT: none */
-  int64_t cpu_ns;          /* time inside the guest; MB_NO_LIMIT: none */
-  uint32_t memory_bytes;   /* what the guest may hold beyond the base image, and calls not yet settled; 1 MiB to 2 GiB - 1 */
-  uint32_t value_bytes;    /* of one argument list, one settled value, the result */
-  uint32_t log_bytes;      /* of all log entries; what does not fit is counted and dropped */
-  uint32_t host_calls;     /* made by the program; the next one ends the run */
+  int64_t fuel;       /* ticks; exact; MB_NO_LIMIT: none */
+  int64_t timeout_ns; /* wall clock since mb_run_new; MB_NO_LIMIT: none */
+  int64_t cpu_ns;     /* time inside the guest; MB_NO_LIMIT: none */
+  uint32_t
+      memory_bytes; /* what the guest may hold beyond the base image, and calls not yet settled; 1 MiB to 2 GiB - 1 */
+  uint32_t value_bytes; /* of one argument list, one settled value, the result */
+  uint32_t log_bytes;   /* of all log entries; what does not fit is counted and dropped */
+  uint32_t host_calls;  /* made by the program; the next one ends the run */
 } mb_limits;
 
 typedef struct mb_program {
-  mb_view source;          /* UTF-8, lone surrogates as three bytes */
-  mb_view filename;        /* shown in stacks */
-  const mb_view *functions;/* names of the host functions: identifiers joined by dots */
+  mb_view source;           /* UTF-8, lone surrogates as three bytes */
+  mb_view filename;         /* shown in stacks */
+  const mb_view *functions; /* names of the host functions: identifiers joined by dots */
   uint32_t function_count;
   guest_mode mode;
-  int64_t clock_ns;        /* since 1970-01-01 UTC */
+  int64_t clock_ns; /* since 1970-01-01 UTC */
   uint8_t seed[GUEST_SEED_SIZE];
   mb_limits limits;
 } mb_program;
 
 typedef enum mb_status {
-  MB_DONE = 0,             /* result: value bytes */
-  MB_WAITING,              /* host calls are pending, the guest's stack is empty */
-  MB_YIELDED,              /* the slice is over */
-  MB_THREW,                /* result: an error value; mb_run_error_kind */
-  MB_DEADLOCK,             /* waits, and no host call is pending */
-  MB_LIMIT,                /* mb_run_limit */
-  MB_TRAP,                 /* mb_run_trap */
+  MB_DONE = 0, /* result: value bytes */
+  MB_WAITING,  /* host calls are pending, the guest's stack is empty */
+  MB_YIELDED,  /* the slice is over */
+  MB_THREW,    /* result: an error value; mb_run_error_kind */
+  MB_DEADLOCK, /* waits, and no host call is pending */
+  MB_LIMIT,    /* mb_run_limit */
+  MB_TRAP,     /* mb_run_trap */
 } mb_status;
 
 typedef enum mb_limit {
-  MB_LIMIT_NONE = 0, MB_LIMIT_FUEL, MB_LIMIT_TIMEOUT, MB_LIMIT_CPU, MB_LIMIT_MEMORY, MB_LIMIT_HOST_CALLS, MB_LIMIT_ABORTED,
+  MB_LIMIT_NONE = 0,
+  MB_LIMIT_FUEL,
+  MB_LIMIT_TIMEOUT,
+  MB_LIMIT_CPU,
+  MB_LIMIT_MEMORY,
+  MB_LIMIT_HOST_CALLS,
+  MB_LIMIT_ABORTED,
 } mb_limit;
 
 typedef enum mb_trap {
   MB_TRAP_NONE = 0,
-  MB_TRAP_OUT_OF_BOUNDS,   /* an access outside linear memory */
-  MB_TRAP_STACK,           /* past the hard depth, or the guard of the native stack */
-  MB_TRAP_CALL,            /* a bad indirect call */
-  MB_TRAP_ARITHMETIC,      /* division by zero, overflow, a bad conversion */
+  MB_TRAP_OUT_OF_BOUNDS, /* an access outside linear memory */
+  MB_TRAP_STACK,         /* past the hard depth, or the guard of the native stack */
+  MB_TRAP_CALL,          /* a bad indirect call */
+  MB_TRAP_ARITHMETIC,    /* division by zero, overflow, a bad conversion */
   MB_TRAP_UNREACHABLE,
-  MB_TRAP_CORRUPT,         /* the mailbox breaks the protocol */
-  MB_TRAP_HOST_MEMORY,     /* the host had no memory for memory.grow */
+  MB_TRAP_CORRUPT,     /* the mailbox breaks the protocol */
+  MB_TRAP_HOST_MEMORY, /* the host had no memory for memory.grow */
 } mb_trap;
 
 typedef struct mb_call {
-  uint64_t id;             /* 1, 2, ... in the order in which the program made them */
-  uint32_t function;       /* index into mb_program.functions, checked */
-  mb_view arguments;       /* value bytes, not yet parsed: hostile; valid until the call is settled or the run freed */
+  uint64_t id;       /* 1, 2, ... in the order in which the program made them */
+  uint32_t function; /* index into mb_program.functions, checked */
+  mb_view arguments; /* value bytes, not yet parsed: hostile; valid until the call is settled or the run freed */
 } mb_call;
 
 typedef struct mb_log {
-  guest_log_level level;   /* checked */
-  mb_view message;         /* hostile; valid until the next step */
+  guest_log_level level; /* checked */
+  mb_view message;       /* hostile; valid until the next step */
 } mb_log;
 
 typedef struct mb_stats {
-  int64_t fuel_used;       /* ticks */
-  int64_t guest_ns;        /* time inside the guest */
-  uint64_t memory_bytes;   /* linear memory at its largest, less the base image */
+  int64_t fuel_used;     /* ticks */
+  int64_t guest_ns;      /* time inside the guest */
+  uint64_t memory_bytes; /* linear memory at its largest, less the base image */
   uint32_t host_calls;
-  uint32_t logs_dropped;   /* entries over log_bytes ... */
+  uint32_t logs_dropped; /* entries over log_bytes ... */
   uint64_t log_bytes_dropped;
 } mb_stats;
 
@@ -158,17 +165,17 @@ void mb_run_free(mb_run *run);
 typedef struct mb_item {
   value_tag tag;
   union {
-    int64_t integer;       /* VALUE_INT */
-    double number;         /* VALUE_FLOAT */
-    mb_view bytes;         /* VALUE_BIGINT, VALUE_STRING (UTF-8, not validated), VALUE_BYTES */
-    uint32_t count;        /* VALUE_ARRAY: values; VALUE_OBJECT: pairs; each is backed by bytes that are there */
+    int64_t integer; /* VALUE_INT */
+    double number;   /* VALUE_FLOAT */
+    mb_view bytes;   /* VALUE_BIGINT, VALUE_STRING (UTF-8, not validated), VALUE_BYTES */
+    uint32_t count;  /* VALUE_ARRAY: values; VALUE_OBJECT: pairs; each is backed by bytes that are there */
   } as;
 } mb_item;
 
 typedef struct mb_key {
-  uint32_t index;          /* in the key table */
-  bool fresh;              /* the first time: text is valid, and the caller may remember it under index */
-  mb_view text;            /* UTF-8, not validated */
+  uint32_t index; /* in the key table */
+  bool fresh;     /* the first time: text is valid, and the caller may remember it under index */
+  mb_view text;   /* UTF-8, not validated */
 } mb_key;
 
 /* A cursor over hostile bytes. It does not count depth: whoever recurses does. */
@@ -189,20 +196,20 @@ typedef struct mb_writer {
   uint8_t *data;
   size_t size, capacity, limit;
   uint32_t keys;
-  mb_err err;              /* MB_ERR_NO_MEMORY, MB_ERR_TOO_LARGE (over limit) */
+  mb_err err; /* MB_ERR_NO_MEMORY, MB_ERR_TOO_LARGE (over limit) */
 } mb_writer;
 
 void mb_writer_init(mb_writer *writer, size_t limit);
 void mb_writer_free(mb_writer *writer);
 mb_view mb_writer_view(const mb_writer *writer);
-void mb_write_raw(mb_writer *writer, mb_view bytes);       /* the two building blocks of all that follow */
+void mb_write_raw(mb_writer *writer, mb_view bytes); /* the two building blocks of all that follow */
 void mb_write_varint(mb_writer *writer, uint64_t value);
-void mb_write_tag(mb_writer *writer, value_tag tag);       /* undefined, null, booleans; the head of an error */
-void mb_write_int(mb_writer *writer, int64_t value);       /* within ±(2^53 - 1) */
-void mb_write_float(mb_writer *writer, double value);      /* NaN is made canonical */
-void mb_write_bytes(mb_writer *writer, value_tag tag, mb_view bytes);       /* bigint, string, bytes */
-void mb_write_head(mb_writer *writer, value_tag tag, uint32_t count);       /* array, object */
-uint32_t mb_write_key(mb_writer *writer, mb_view text);    /* a key not written before; gives its index */
+void mb_write_tag(mb_writer *writer, value_tag tag);  /* undefined, null, booleans; the head of an error */
+void mb_write_int(mb_writer *writer, int64_t value);  /* within ±(2^53 - 1) */
+void mb_write_float(mb_writer *writer, double value); /* NaN is made canonical */
+void mb_write_bytes(mb_writer *writer, value_tag tag, mb_view bytes); /* bigint, string, bytes */
+void mb_write_head(mb_writer *writer, value_tag tag, uint32_t count); /* array, object */
+uint32_t mb_write_key(mb_writer *writer, mb_view text);               /* a key not written before; gives its index */
 void mb_write_key_index(mb_writer *writer, uint32_t index);
 
 #endif

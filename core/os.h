@@ -3,9 +3,9 @@
 #define MB_OS_H
 #include "modebox.h"
 
-enum { MB_OS_PAGE = 4096 };      /* the unit of images and resets, whatever the system's own is */
+enum { MB_OS_PAGE = 4096 }; /* the unit of images and resets, whatever the system's own is */
 
-int64_t mb_os_now(void);         /* monotonic, nanoseconds */
+int64_t mb_os_now(void); /* monotonic, nanoseconds */
 
 /* Address space without memory; NULL: none left. */
 void *mb_os_reserve(size_t size);

@@ -81,7 +81,8 @@ bool mb_os_image_map(const mb_os_image *image, void *address) {
 
 /* ---- dirty pages: in a private mapping of a file, a page that was written is there and is not the file's (proc(5), pagemap) */
 
-static const uint64_t PAGEMAP_PRESENT = UINT64_C(1) << 63, PAGEMAP_SWAPPED = UINT64_C(1) << 62, PAGEMAP_FILE = UINT64_C(1) << 61;
+static const uint64_t PAGEMAP_PRESENT = UINT64_C(1) << 63, PAGEMAP_SWAPPED = UINT64_C(1) << 62,
+                      PAGEMAP_FILE = UINT64_C(1) << 61;
 
 /* The file shows the address space of the process that opened it: a forked child opens its own. -1: not opened yet, -2: none. */
 static _Atomic int pagemap = -1;
@@ -104,7 +105,7 @@ static int open_pagemap(void) {
     file = -2;
   if (atomic_compare_exchange_strong(&pagemap, &expected, file))
     return file;
-  if (file >= 0)                 /* another thread was first */
+  if (file >= 0) /* another thread was first */
     close(file);
   return expected;
 }

@@ -68,7 +68,7 @@ bool mb_calls_settle(mb_calls *calls, uint64_t id, uint32_t *ticket) {
   call->arguments = NULL;
   calls->pending--;
   calls->pending_bytes -= call->size;
-  if (calls->next_handed <= id)  /* settled before it was handed out */
+  if (calls->next_handed <= id) /* settled before it was handed out */
     calls->next_handed = id + 1;
   return true;
 }

@@ -5,8 +5,8 @@
 #include "modebox.h"
 
 typedef struct mb_pending_call {
-  uint32_t ticket, function;     /* the guest's number for it; the index of the function */
-  uint8_t *arguments;            /* owned; NULL once settled */
+  uint32_t ticket, function; /* the guest's number for it; the index of the function */
+  uint8_t *arguments;        /* owned; NULL once settled */
   size_t size;
 } mb_pending_call;
 
@@ -15,9 +15,9 @@ typedef struct mb_calls {
   mb_pending_call *calls;
   uint64_t first;
   size_t count, capacity;
-  uint64_t next_handed;          /* the id that mb_run_next_call gives next */
-  size_t pending;                /* not settled ... */
-  uint64_t pending_bytes;        /* ... and the size of their arguments */
+  uint64_t next_handed;   /* the id that mb_run_next_call gives next */
+  size_t pending;         /* not settled ... */
+  uint64_t pending_bytes; /* ... and the size of their arguments */
 } mb_calls;
 
 void mb_calls_init(mb_calls *calls);
@@ -29,9 +29,9 @@ bool mb_calls_next(mb_calls *calls, mb_call *out);
 MB_CHECKED bool mb_calls_settle(mb_calls *calls, uint64_t id, uint32_t *ticket);
 
 typedef struct mb_log_record {
-  uint8_t *bytes;                /* entries: level, four bytes of size, text */
+  uint8_t *bytes; /* entries: level, four bytes of size, text */
   size_t size, capacity, read;
-  uint64_t logged, limit;        /* bytes of entries so far, and at most */
+  uint64_t logged, limit; /* bytes of entries so far, and at most */
   uint32_t dropped;
   uint64_t bytes_dropped;
 } mb_log_record;

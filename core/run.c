@@ -7,23 +7,23 @@
 #include "record.h"
 
 enum {
-  QUANTUM = 2048,                /* ticks between two looks at clock and limits; they lie at its multiples */
-  TICK_NS = 10,                  /* the program's clock creeps by this much a tick, so that waiting for it ends */
+  QUANTUM = 2048, /* ticks between two looks at clock and limits; they lie at its multiples */
+  TICK_NS = 10,   /* the program's clock creeps by this much a tick, so that waiting for it ends */
   LEAST_MEMORY = 1 << 20,
-  GREATEST_MEMORY = INT32_MAX,   /* what a 32-bit address reaches, with room for the image */
-  MOST_FUNCTIONS = INT16_MAX,    /* what the engine's functions have room for */
-  SPARE_PAGES = 8,               /* wasm pages beyond the memory limit: for what the allocator cannot use */
+  GREATEST_MEMORY = INT32_MAX, /* what a 32-bit address reaches, with room for the image */
+  MOST_FUNCTIONS = INT16_MAX,  /* what the engine's functions have room for */
+  SPARE_PAGES = 8,             /* wasm pages beyond the memory limit: for what the allocator cannot use */
 };
 
 struct mb_run {
   mb_engine *engine;
-  mb_instance *instance;         /* NULL once the run has ended */
+  mb_instance *instance; /* NULL once the run has ended */
   mb_limits limits;
   uint32_t function_count;
 
   /* the state machine: a call into the guest is prepared, then entered; else the run waits or has ended */
   enum { PREPARED, ENTERED, AT_REST } phase;
-  mb_status status;              /* at rest: the last one */
+  mb_status status; /* at rest: the last one */
   mb_limit limit;
   mb_trap trap;
   guest_error_kind error_kind;
@@ -32,14 +32,14 @@ struct mb_run {
   /* the prepared call into the guest; its input is written when the guest has room for it */
   mb_entry entry;
   uint32_t arguments[3];
-  uint8_t *input;                /* owned; NULL: written already */
+  uint8_t *input; /* owned; NULL: written already */
   size_t input_size;
 
   /* time */
-  int64_t ticks_at_grant;        /* ticks at the end of what is granted: granted fuel is counted down from it */
-  int64_t deadline;              /* mb_os_now() */
+  int64_t ticks_at_grant; /* ticks at the end of what is granted: granted fuel is counted down from it */
+  int64_t deadline;       /* mb_os_now() */
   int64_t guest_ns;
-  int64_t clock_base;            /* the program's clock, less its creep */
+  int64_t clock_base; /* the program's clock, less its creep */
 
   mb_calls calls;
   mb_log_record logs;
@@ -89,7 +89,8 @@ static mb_trap add_log(mb_run *run, const mb_record *record) {
 /* Of a run that ends inside the guest: what it said until then. Calls that it made do not start any more. */
 static void read_last_logs(mb_run *run) {
   mb_record record;
-  while (mb_outbox_read(run->instance, mb_engine_base(run->engine)->mailbox, &run->outbox_read, &record) == MB_OUTBOX_RECORD)
+  while (mb_outbox_read(run->instance, mb_engine_base(run->engine)->mailbox, &run->outbox_read, &record) ==
+         MB_OUTBOX_RECORD)
     if (record.type == GUEST_RECORD_LOG && add_log(run, &record))
       return;
 }
@@ -136,7 +137,8 @@ static mb_status record_call(mb_run *run, const mb_record *record) {
   if (run->calls.pending_bytes + record->bytes.size > run->limits.memory_bytes)
     return end_at_limit(run, MB_LIMIT_MEMORY);
   run->host_calls++;
-  return mb_calls_add(&run->calls, record->a, record->b, record->bytes) ? end_with_trap(run, MB_TRAP_HOST_MEMORY) : MB_YIELDED;
+  return mb_calls_add(&run->calls, record->a, record->b, record->bytes) ? end_with_trap(run, MB_TRAP_HOST_MEMORY)
+                                                                        : MB_YIELDED;
 }
 
 static mb_status record_log(mb_run *run, const mb_record *record) {
@@ -241,7 +243,7 @@ static mb_err enter_prepared(mb_run *run) {
     err = mb_instance_call(run->instance, run->entry, run->arguments[0], run->arguments[1], size);
   if (err)
     return err;
-  if (!run->input) {             /* the guest empties the outbox at its next step, which may lie beyond a tick */
+  if (!run->input) { /* the guest empties the outbox at its next step, which may lie beyond a tick */
     mailbox_of(run)->outbox_size = 0;
     run->outbox_read = 0;
   }

@@ -47,7 +47,7 @@ static void chain(int signal_number, siginfo_t *info, void *context) {
     return;
   }
   if (simple && previous->sa_handler == SIG_IGN) {
-    if (info->si_code > 0)       /* a fault cannot be ignored */
+    if (info->si_code > 0) /* a fault cannot be ignored */
       signal(signal_number, SIG_DFL);
     return;
   }
@@ -160,7 +160,7 @@ static size_t least_size(void) {
 }
 
 static size_t alternate_size(void) {
-  enum { FOR_OTHERS = 64 * 1024 };      /* previous handlers run here too */
+  enum { FOR_OTHERS = 64 * 1024 }; /* previous handlers run here too */
   return (least_size() + FOR_OTHERS + MB_OS_PAGE - 1) & ~(size_t)(MB_OS_PAGE - 1);
 }
 
@@ -189,7 +189,7 @@ bool mb_trap_thread_ready(void) {
     sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = size }, NULL);
     pthread_setspecific(alternate_key, stack);
   }
-  (void)mb_trap_current();       /* thread-local storage is allocated here, not on a fiber */
+  (void)mb_trap_current(); /* thread-local storage is allocated here, not on a fiber */
   thread_ready = true;
   return true;
 }

@@ -9,8 +9,8 @@
 typedef struct mb_trap_scope {
   const mb_fiber *fiber;
   const mb_memory *memory;
-  void *scheduler_stack;         /* where mb_switch saved the stack that entered the fiber */
-  void *owner;                   /* of whoever opened the scope */
+  void *scheduler_stack; /* where mb_switch saved the stack that entered the fiber */
+  void *owner;           /* of whoever opened the scope */
 } mb_trap_scope;
 
 /* Puts the handler on top, if another one took the signals meanwhile. Before each run; any thread. */

@@ -53,7 +53,7 @@ static bool copy_value(mb_reader *reader, mb_writer *writer, unsigned depth) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  uint8_t *input = malloc(size);      /* past its end the sanitizer waits */
+  uint8_t *input = malloc(size); /* past its end the sanitizer waits */
   if (!input)
     return 0;
   memcpy(input, data, size);

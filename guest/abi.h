@@ -24,16 +24,16 @@ typedef uint32_t guest_address;
 #endif
 
 enum {
-  GUEST_VALUE_DEPTH = 256,        /* containers inside one another in value bytes */
+  GUEST_VALUE_DEPTH = 256, /* containers inside one another in value bytes */
   GUEST_SEED_SIZE = 32,
-  GUEST_INPUT_SIZE = 4096,        /* the input buffer of a fresh image; guest_input makes a larger one */
+  GUEST_INPUT_SIZE = 4096, /* the input buffer of a fresh image; guest_input makes a larger one */
 };
 
 /* What guest_start and guest_settle return. */
 typedef enum guest_status {
-  GUEST_WAITING = 0,              /* nothing is runnable; host calls are pending, or the program can never go on */
-  GUEST_DONE = 1,                 /* mailbox.result is the program's value */
-  GUEST_THREW = 2,                /* mailbox.result is an error value, mailbox.error_kind says which */
+  GUEST_WAITING = 0, /* nothing is runnable; host calls are pending, or the program can never go on */
+  GUEST_DONE = 1,    /* mailbox.result is the program's value */
+  GUEST_THREW = 2,   /* mailbox.result is an error value, mailbox.error_kind says which */
 } guest_status;
 
 /* Why a program threw. Limits are the host's to decide and have no number here. */
@@ -48,21 +48,21 @@ typedef enum guest_error_kind {
 
 /* How a host call ended, in guest_settle. */
 typedef enum guest_outcome {
-  GUEST_RETURNED = 0,             /* the input buffer holds the value */
-  GUEST_RAISED = 1,               /* the input buffer holds an error value */
+  GUEST_RETURNED = 0, /* the input buffer holds the value */
+  GUEST_RAISED = 1,   /* the input buffer holds an error value */
 } guest_outcome;
 
 /* How the source is read. */
 typedef enum guest_mode {
-  GUEST_MODE_AUTO = 0,            /* a script with top-level await; a top-level `return` makes it a function body */
+  GUEST_MODE_AUTO = 0, /* a script with top-level await; a top-level `return` makes it a function body */
   GUEST_MODE_SCRIPT = 1,
   GUEST_MODE_FUNCTION = 2,
 } guest_mode;
 
 /* Records in the outbox: a header, then `size` bytes, padded with zeros to a multiple of 4. */
 typedef enum guest_record_type {
-  GUEST_RECORD_CALL = 1,          /* a: ticket, b: function index; bytes: the argument list, an array value */
-  GUEST_RECORD_LOG = 2,           /* a: level (guest_log_level);   bytes: UTF-8 text, lone surrogates kept */
+  GUEST_RECORD_CALL = 1, /* a: ticket, b: function index; bytes: the argument list, an array value */
+  GUEST_RECORD_LOG = 2,  /* a: level (guest_log_level);   bytes: UTF-8 text, lone surrogates kept */
 } guest_record_type;
 
 typedef enum guest_log_level {
@@ -81,19 +81,19 @@ typedef struct guest_record {
 /* One per instance, at a fixed address. */
 typedef struct guest_mailbox {
   /* host -> guest; all but the clock are written once, before guest_start */
-  uint64_t clock_ns;              /* nanoseconds since 1970-01-01 UTC; the host moves it on */
-  uint8_t seed[GUEST_SEED_SIZE];  /* all entropy there is */
-  uint32_t memory_limit;          /* bytes that the engine may allocate */
-  uint32_t value_limit;           /* bytes of one argument list or result */
-  uint32_t mode;                  /* guest_mode */
-  uint32_t error_kind;            /* guest -> host: guest_error_kind, valid with GUEST_THREW */
+  uint64_t clock_ns;             /* nanoseconds since 1970-01-01 UTC; the host moves it on */
+  uint8_t seed[GUEST_SEED_SIZE]; /* all entropy there is */
+  uint32_t memory_limit;         /* bytes that the engine may allocate */
+  uint32_t value_limit;          /* bytes of one argument list or result */
+  uint32_t mode;                 /* guest_mode */
+  uint32_t error_kind;           /* guest -> host: guest_error_kind, valid with GUEST_THREW */
   /* guest -> host */
-  guest_address input;            /* the input buffer ... */
-  guest_address input_size;       /* ... and its size */
-  guest_address outbox;           /* whole records, in the order in which they were made ... */
-  guest_address outbox_size;      /* ... and their bytes; the guest sets it to 0 when it is entered next */
-  guest_address result;           /* value bytes, valid with GUEST_DONE and GUEST_THREW ... */
-  guest_address result_size;      /* ... and their size */
+  guest_address input;       /* the input buffer ... */
+  guest_address input_size;  /* ... and its size */
+  guest_address outbox;      /* whole records, in the order in which they were made ... */
+  guest_address outbox_size; /* ... and their bytes; the guest sets it to 0 when it is entered next */
+  guest_address result;      /* value bytes, valid with GUEST_DONE and GUEST_THREW ... */
+  guest_address result_size; /* ... and their size */
 } guest_mailbox;
 
 /* Value bytes: a tag, then what docs/spec/value.md says. */
@@ -102,14 +102,14 @@ typedef enum value_tag {
   VALUE_NULL = 1,
   VALUE_FALSE = 2,
   VALUE_TRUE = 3,
-  VALUE_INT = 4,                  /* zigzag varint, magnitude at most 2^53 - 1 */
-  VALUE_FLOAT = 5,                /* 8 bytes IEEE 754, little-endian; NaN only as 0x7ff8000000000000 */
-  VALUE_BIGINT = 6,               /* varint size, then two's complement, little-endian, shortest form */
-  VALUE_STRING = 7,               /* varint size, then UTF-8; a lone surrogate is its three bytes */
-  VALUE_BYTES = 8,                /* varint size, then the bytes: a Uint8Array */
-  VALUE_ARRAY = 9,                /* varint count, then that many values */
-  VALUE_OBJECT = 10,              /* varint count, then that many of key, value */
-  VALUE_ERROR = 11,               /* one object value: name, message, stack, and code, line, column where known */
+  VALUE_INT = 4,     /* zigzag varint, magnitude at most 2^53 - 1 */
+  VALUE_FLOAT = 5,   /* 8 bytes IEEE 754, little-endian; NaN only as 0x7ff8000000000000 */
+  VALUE_BIGINT = 6,  /* varint size, then two's complement, little-endian, shortest form */
+  VALUE_STRING = 7,  /* varint size, then UTF-8; a lone surrogate is its three bytes */
+  VALUE_BYTES = 8,   /* varint size, then the bytes: a Uint8Array */
+  VALUE_ARRAY = 9,   /* varint count, then that many values */
+  VALUE_OBJECT = 10, /* varint count, then that many of key, value */
+  VALUE_ERROR = 11,  /* one object value: name, message, stack, and code, line, column where known */
   VALUE_TAGS
 } value_tag;
 

@@ -10,7 +10,7 @@
 typedef struct bytes {
   uint8_t *data;
   size_t size, capacity;
-  size_t limit;                  /* never larger than this */
+  size_t limit; /* never larger than this */
 } bytes;
 
 /* Room for `size` more, not yet counted in bytes.size. NULL: an exception is pending (out of memory, or TypeError: over the limit). */
@@ -18,7 +18,7 @@ uint8_t *bytes_reserve(JSContext *ctx, bytes *b, size_t size);
 bool bytes_append(JSContext *ctx, bytes *b, const void *data, size_t size);
 bool bytes_append_byte(JSContext *ctx, bytes *b, uint8_t byte);
 bool bytes_append_varint(JSContext *ctx, bytes *b, uint64_t value);
-bool bytes_append_text(JSContext *ctx, bytes *b, const char *text);      /* terminated, without the zero */
+bool bytes_append_text(JSContext *ctx, bytes *b, const char *text); /* terminated, without the zero */
 /* A JavaScript string's UTF-8; any other value as String(value). */
 bool bytes_append_string(JSContext *ctx, bytes *b, JSValueConst value);
 void bytes_free(JSContext *ctx, bytes *b);
@@ -29,6 +29,6 @@ typedef struct cursor {
 
 /* false: the bytes end too early, or the number is no varint. */
 bool cursor_varint(cursor *c, uint64_t *out);
-bool cursor_text(cursor *c, text *out);        /* varint size, bytes */
+bool cursor_text(cursor *c, text *out); /* varint size, bytes */
 
 #endif

@@ -6,7 +6,7 @@
 
 /* Calls by ticket: tickets count up from 1; calls[0] has ticket `first`, and all before it are settled. */
 typedef struct call {
-  JSValue resolve, reject;       /* undefined once settled */
+  JSValue resolve, reject; /* undefined once settled */
 } call;
 
 static call *calls;
@@ -64,7 +64,7 @@ static JSValue js_host_function(JSContext *ctx, JSValueConst self, int argc, JSV
   call c = { settlers[0], settlers[1] };
   bytes arguments = { .limit = mailbox.value_limit };
   bool ok = make_room(ctx) && codec_encode_arguments(ctx, &arguments, argc, argv) &&
-            make_room(ctx) &&    /* a getter may have made calls too */
+            make_room(ctx) && /* a getter may have made calls too */
             outbox_add(ctx, GUEST_RECORD_CALL, first + count, (uint32_t)index, &arguments);
   bytes_free(ctx, &arguments);
   if (!ok)
@@ -86,7 +86,8 @@ void calls_settle(JSContext *ctx, uint32_t ticket, guest_outcome outcome, const 
   bool failed = JS_IsException(value);
   if (failed)
     value = JS_GetException(ctx);
-  JSValue result = JS_Call(ctx, failed || outcome == GUEST_RAISED ? c.reject : c.resolve, JS_UNDEFINED, 1, (JSValueConst *)&value);
+  JSValue result =
+      JS_Call(ctx, failed || outcome == GUEST_RAISED ? c.reject : c.resolve, JS_UNDEFINED, 1, (JSValueConst *)&value);
   if (JS_IsException(result))
     JS_FreeValue(ctx, JS_GetException(ctx));
   JS_FreeValue(ctx, result);
@@ -117,7 +118,8 @@ static bool is_namespace(JSValueConst value) {
 
 /* On the global object a binding stays configurable: `const weather = await weather()` is a program that models write. */
 static bool define(JSContext *ctx, JSValueConst holder, JSAtom name, JSValue value) {
-  return !JS_IsException(value) && JS_DefinePropertyValue(ctx, holder, name, value, JS_PROP_ENUMERABLE | JS_PROP_CONFIGURABLE) >= 0;
+  return !JS_IsException(value) &&
+         JS_DefinePropertyValue(ctx, holder, name, value, JS_PROP_ENUMERABLE | JS_PROP_CONFIGURABLE) >= 0;
 }
 
 /* The namespace `name` in `holder` (consumed), made if it is not there. A built-in of that name is replaced. */

@@ -35,8 +35,8 @@ void codec_init(JSContext *ctx) {
 typedef struct place {
   const struct place *outer;
   JSValueConst container;
-  JSAtom key;                    /* of an object's member ... */
-  uint32_t index;                /* ... or an array's, when key is JS_ATOM_NULL */
+  JSAtom key;     /* of an object's member ... */
+  uint32_t index; /* ... or an array's, when key is JS_ATOM_NULL */
   unsigned depth;
 } place;
 
@@ -57,7 +57,8 @@ static bool encode(encoder *e, JSValueConst value, const place *at);
 static bool append_quoted(encoder *e, bytes *path, const char *key) {
   bool ok = bytes_append_text(e->ctx, path, "[\"");
   for (; ok && *key; key++)
-    ok = (*key != '"' && *key != '\\' ? true : bytes_append_byte(e->ctx, path, '\\')) && bytes_append_byte(e->ctx, path, (uint8_t)*key);
+    ok = (*key != '"' && *key != '\\' ? true : bytes_append_byte(e->ctx, path, '\\')) &&
+         bytes_append_byte(e->ctx, path, (uint8_t)*key);
   return ok && bytes_append_text(e->ctx, path, "\"]");
 }
 
@@ -79,7 +80,7 @@ static bool append_step(encoder *e, bytes *path, const place *at) {
 
 /* "result.items[3].f", from the outside in; of a long path the middle is left out. */
 static bool append_path(encoder *e, bytes *path, const place *at, unsigned length) {
-  enum { SHOWN = 8 };            /* steps at either end */
+  enum { SHOWN = 8 }; /* steps at either end */
   if (!at)
     return bytes_append_text(e->ctx, path, e->root);
   if (!append_path(e, path, at->outer, length))
@@ -93,7 +94,8 @@ static bool append_path(encoder *e, bytes *path, const place *at, unsigned lengt
 static bool refuse(encoder *e, const place *at, const char *what) {
   JSContext *ctx = e->ctx;
   bytes message = { .limit = 64 * 1024 };
-  bool ok = append_path(e, &message, at, at ? at->depth : 0) && bytes_append_byte(ctx, &message, ' ') && bytes_append_text(ctx, &message, what);
+  bool ok = append_path(e, &message, at, at ? at->depth : 0) && bytes_append_byte(ctx, &message, ' ') &&
+            bytes_append_text(ctx, &message, what);
   if (ok) {
     JSValue error = JS_NewTypeError(ctx, "%s", "");
     JS_DefinePropertyValueStr(ctx, error, "message", JS_NewStringLen(ctx, (const char *)message.data, message.size),
@@ -106,7 +108,8 @@ static bool refuse(encoder *e, const place *at, const char *what) {
 
 static bool refuse_class(encoder *e, const place *at, const char *class_name) {
   char what[128];
-  snprintf(what, sizeof what, "is %s %.40s, which cannot cross the sandbox boundary", strchr("AEIOU", class_name[0]) ? "an" : "a", class_name);
+  snprintf(what, sizeof what, "is %s %.40s, which cannot cross the sandbox boundary",
+           strchr("AEIOU", class_name[0]) ? "an" : "a", class_name);
   return refuse(e, at, what);
 }
 
@@ -209,7 +212,7 @@ static bool encode_bigint(encoder *e, JSValueConst value) {
   if (hex && hex[0] != '-') {
     size_t bits = bit_length(hex, digits);
     ok = encode_hex(e, hex, digits, bits ? bits / 8 + 1 : 0);
-  } else if (hex) {              /* -2^(n-1) is the one value that fits in n bits though its magnitude has n */
+  } else if (hex) { /* -2^(n-1) is the one value that fits in n bits though its magnitude has n */
     size_t bits = bit_length(hex + 1, digits - 1);
     size_t size = (is_power_of_two(hex + 1, digits - 1) ? bits - 1 : bits) / 8 + 1;
     JSValueConst arguments[] = { JS_NewInt64(ctx, (int64_t)size * 8), value };
@@ -262,7 +265,8 @@ static bool encode_key(encoder *e, JSAtom atom) {
   }
   size_t size;
   const char *utf8 = JS_AtomToCStringLen(e->ctx, &size, atom);
-  bool ok = utf8 && bytes_append_varint(e->ctx, e->out, (uint64_t)size << 1) && bytes_append(e->ctx, e->out, utf8, size);
+  bool ok =
+      utf8 && bytes_append_varint(e->ctx, e->out, (uint64_t)size << 1) && bytes_append(e->ctx, e->out, utf8, size);
   JS_FreeCString(e->ctx, utf8);
   return ok && (e->key_count <= e->slot_count / 2 || grow_slots(e));
 }
@@ -271,7 +275,7 @@ static bool encode_array(encoder *e, JSValueConst array, place at) {
   int64_t length;
   if (JS_GetLength(e->ctx, array, &length))
     return false;
-  if ((uint64_t)length > e->out->limit)        /* each member takes a byte at least */
+  if ((uint64_t)length > e->out->limit) /* each member takes a byte at least */
     return bytes_reserve(e->ctx, e->out, SIZE_MAX);
   bool ok = bytes_append_byte(e->ctx, e->out, VALUE_ARRAY) && bytes_append_varint(e->ctx, e->out, (uint64_t)length);
   for (at.index = 0; ok && at.index < length; at.index++) {
@@ -307,9 +311,10 @@ static bool is_circular(JSValueConst object, const place *outer) {
 
 static bool encode_container(encoder *e, JSValueConst object, const place *outer) {
   place at = { .outer = outer, .container = object, .depth = outer ? outer->depth + 1 : 1 };
-  if (at.depth > GUEST_VALUE_DEPTH)      /* a cycle always gets here: only now is it looked for */
-    return refuse(e, outer, is_circular(object, outer) ? "is circular, and only trees cross the sandbox boundary"
-                                                       : "is nested too deeply: at most 256 levels cross the sandbox boundary");
+  if (at.depth > GUEST_VALUE_DEPTH) /* a cycle always gets here: only now is it looked for */
+    return refuse(e, outer,
+                  is_circular(object, outer) ? "is circular, and only trees cross the sandbox boundary"
+                                             : "is nested too deeply: at most 256 levels cross the sandbox boundary");
   return JS_IsArray(object) ? encode_array(e, object, at) : encode_object(e, object, at);
 }
 
@@ -466,7 +471,7 @@ static JSValue decode_array(decoder *d, unsigned depth) {
     filled++;
   JSValue array = JS_EXCEPTION;
   if (filled == (int)count)
-    array = JS_NewArrayFrom(d->ctx, filled, values);       /* takes the values, whatever comes of it */
+    array = JS_NewArrayFrom(d->ctx, filled, values); /* takes the values, whatever comes of it */
   else
     while (filled)
       JS_FreeValue(d->ctx, values[--filled]);
@@ -546,7 +551,7 @@ static JSValue decode(decoder *d, unsigned depth) {
   case VALUE_STRING:
   case VALUE_BYTES:
     return decode_sized(d, tag);
-  case VALUE_ERROR:              /* its object follows */
+  case VALUE_ERROR: /* its object follows */
     if (d->from.next == d->from.end || *d->from.next++ != VALUE_OBJECT)
       return malformed(d);
     return decode_object(d, depth);

@@ -28,14 +28,15 @@ void console_install(JSContext *ctx) {
     const char *name;
     guest_log_level level;
   } methods[] = {
-    { "log", GUEST_LOG_LOG }, { "debug", GUEST_LOG_DEBUG }, { "info", GUEST_LOG_INFO },
+    { "log", GUEST_LOG_LOG },   { "debug", GUEST_LOG_DEBUG }, { "info", GUEST_LOG_INFO },
     { "warn", GUEST_LOG_WARN }, { "error", GUEST_LOG_ERROR },
   };
   JSValue global = JS_GetGlobalObject(ctx), console = JS_NewObject(ctx);
   for (unsigned i = 0; i < sizeof methods / sizeof *methods; i++)
-    JS_DefinePropertyValueStr(ctx, console, methods[i].name,
-                              JS_NewCFunctionMagic(ctx, js_console_log, methods[i].name, 0, JS_CFUNC_generic_magic, (int)methods[i].level),
-                              JS_PROP_C_W_E);
+    JS_DefinePropertyValueStr(
+        ctx, console, methods[i].name,
+        JS_NewCFunctionMagic(ctx, js_console_log, methods[i].name, 0, JS_CFUNC_generic_magic, (int)methods[i].level),
+        JS_PROP_C_W_E);
   JS_DefinePropertyValueStr(ctx, global, "console", console, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
   JS_FreeValue(ctx, global);
 }

@@ -9,7 +9,7 @@ uint32_t JS_GetErrorOrigin(JSValueConst error);
 void JS_SetErrorOrigin(JSValueConst error, uint32_t origin);
 
 enum {
-  FIRST_TICKET = 16,             /* below: a guest_error_kind; from here on: a host call's ticket, and this */
+  FIRST_TICKET = 16, /* below: a guest_error_kind; from here on: a host call's ticket, and this */
 };
 
 /* Thrown where there is no memory left to make an error. */
@@ -172,8 +172,8 @@ static bool encode_number(JSContext *ctx, bytes *out, const char *key, uint32_t 
          bytes_append_varint(ctx, out, (uint64_t)value << 1);
 }
 
-static bool encode_fields(JSContext *ctx, bytes *out, JSValueConst name, JSValueConst message, JSValueConst code, text stack,
-                          frame at, uint32_t ticket) {
+static bool encode_fields(JSContext *ctx, bytes *out, JSValueConst name, JSValueConst message, JSValueConst code,
+                          text stack, frame at, uint32_t ticket) {
   bool has_code = JS_IsString(code), has_name = JS_IsString(name);
   uint8_t head[] = { VALUE_ERROR, VALUE_OBJECT, (uint8_t)(3 + has_code + (at.line ? 2 : 0) + (ticket ? 1 : 0)) };
   return bytes_append(ctx, out, head, sizeof head) &&

@@ -23,7 +23,7 @@ JSRuntime *guest_runtime;
 JSContext *guest_context;
 guest_mailbox mailbox;
 
-static size_t base_memory;       /* what the engine itself holds: not counted against the program */
+static size_t base_memory; /* what the engine itself holds: not counted against the program */
 
 static void remove_global(JSContext *ctx, JSValueConst global, const char *name) {
   JSAtom atom = JS_NewAtom(ctx, name);
@@ -109,7 +109,7 @@ EXPORT(guest_start) uint32_t guest_start(uint32_t size) {
   release_input();
   if (started)
     return program_advance(guest_context);
-  mailbox.error_kind = GUEST_ERROR_MEMORY;      /* the host writes no bad program: memory is what was missing */
+  mailbox.error_kind = GUEST_ERROR_MEMORY; /* the host writes no bad program: memory is what was missing */
   mailbox.result_size = 0;
   return GUEST_THREW;
 }

@@ -32,7 +32,7 @@ static bool put_quoted(JSContext *ctx, bytes *out, JSValueConst string) {
   if (!utf8)
     return false;
   size_t shown = size < MAX_NESTED_STRING ? size : MAX_NESTED_STRING;
-  while (shown < size && ((uint8_t)utf8[shown] & 0xc0) == 0x80)      /* not inside a character */
+  while (shown < size && ((uint8_t)utf8[shown] & 0xc0) == 0x80) /* not inside a character */
     shown++;
   char quote = !memchr(utf8, '\'', shown) ? '\'' : !memchr(utf8, '"', shown) ? '"' : '\'';
   bool ok = bytes_append_byte(ctx, out, (uint8_t)quote);
@@ -86,7 +86,10 @@ static bool put_property(JSContext *ctx, bytes *out, JSValueConst object, JSAtom
     return !found && put(ctx, out, "undefined");
   bool ok;
   if (property.flags & JS_PROP_GETSET)
-    ok = put(ctx, out, JS_IsUndefined(property.setter) ? "[Getter]" : JS_IsUndefined(property.getter) ? "[Setter]" : "[Getter/Setter]");
+    ok = put(ctx, out,
+             JS_IsUndefined(property.setter)   ? "[Getter]"
+             : JS_IsUndefined(property.getter) ? "[Setter]"
+                                               : "[Getter/Setter]");
   else
     ok = inspect(ctx, out, property.value, self);
   JS_FreeValue(ctx, property.value);
@@ -123,7 +126,8 @@ static bool put_object(JSContext *ctx, bytes *out, JSValueConst object, const an
     return false;
   bool ok = put(ctx, out, count ? "{ " : "{}");
   for (uint32_t i = 0; ok && i < count && i < MAX_MEMBERS; i++)
-    ok = (!i || put(ctx, out, ", ")) && put_key(ctx, out, names[i].atom) && put_property(ctx, out, object, names[i].atom, self);
+    ok = (!i || put(ctx, out, ", ")) && put_key(ctx, out, names[i].atom) &&
+         put_property(ctx, out, object, names[i].atom, self);
   ok = ok && put_more(ctx, out, (int64_t)count - MAX_MEMBERS) && (!count || put(ctx, out, " }"));
   JS_FreePropertyEnum(ctx, names, count);
   return ok;

@@ -15,8 +15,8 @@ bool outbox_add(JSContext *ctx, guest_record_type type, uint32_t a, uint32_t b, 
   static const uint8_t zeros[4];
   size_t start = outbox.size, padding = -payload->size & 3;
   guest_record record = { .type = type, .a = a, .b = b, .size = (uint32_t)payload->size };
-  bool ok = bytes_append(ctx, &outbox, &record, sizeof record) && bytes_append(ctx, &outbox, payload->data, payload->size) &&
-            bytes_append(ctx, &outbox, zeros, padding);
+  bool ok = bytes_append(ctx, &outbox, &record, sizeof record) &&
+            bytes_append(ctx, &outbox, payload->data, payload->size) && bytes_append(ctx, &outbox, zeros, padding);
   if (!ok)
     outbox.size = start;
   publish();

@@ -9,7 +9,7 @@
 static struct {
   JSValue promise;
   enum { AT_SCRIPT, AT_VALUE } step;
-  guest_error_kind compile_error;      /* GUEST_ERROR_SYNTAX: it never started */
+  guest_error_kind compile_error; /* GUEST_ERROR_SYNTAX: it never started */
 } program;
 
 static bytes result = { .limit = INT32_MAX };
@@ -50,7 +50,7 @@ static void remember_rejection(JSContext *ctx, JSValueConst promise, JSValueCons
   if (rejection_count == rejection_capacity) {
     uint32_t capacity = rejection_capacity ? rejection_capacity * 2 : 8;
     rejection *grown = js_realloc(ctx, rejections, capacity * sizeof *grown);
-    if (!grown) {                /* a warning is lost, nothing else */
+    if (!grown) { /* a warning is lost, nothing else */
       JS_FreeValue(ctx, JS_GetException(ctx));
       return;
     }
@@ -226,7 +226,7 @@ guest_status program_advance(JSContext *ctx) {
     return calls_pending() ? GUEST_WAITING : finish(ctx, JS_PromiseResult(ctx, program.promise));
   case JS_PROMISE_PENDING:
     return GUEST_WAITING;
-  default:                       /* there was no memory for a promise */
+  default: /* there was no memory for a promise */
     JS_ThrowOutOfMemory(ctx);
     return fail(ctx, GUEST_ERROR_MEMORY, JS_GetException(ctx));
   }

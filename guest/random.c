@@ -20,7 +20,7 @@ static uint64_t next(void) {
 
 void random_seed(const uint8_t seed[GUEST_SEED_SIZE]) {
   memcpy(state, seed, sizeof state);
-  if (!(state[0] | state[1] | state[2] | state[3]))      /* the one state that it never leaves */
+  if (!(state[0] | state[1] | state[2] | state[3])) /* the one state that it never leaves */
     state[0] = 1;
 }
 

@@ -30,7 +30,8 @@ __wasi_errno_t __wasi_fd_fdstat_get(__wasi_fd_t fd, __wasi_fdstat_t *out) {
   return __WASI_ERRNO_BADF;
 }
 
-__wasi_errno_t __wasi_fd_seek(__wasi_fd_t fd, __wasi_filedelta_t offset, __wasi_whence_t whence, __wasi_filesize_t *out) {
+__wasi_errno_t __wasi_fd_seek(__wasi_fd_t fd, __wasi_filedelta_t offset, __wasi_whence_t whence,
+                              __wasi_filesize_t *out) {
   (void)fd, (void)offset, (void)whence, (void)out;
   return __WASI_ERRNO_BADF;
 }

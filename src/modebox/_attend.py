@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
+from threading import Lock
 from time import monotonic_ns
 from types import CoroutineType
 
-from modebox import _core
 from modebox._drive import BREATHE, STEP, WAIT
 
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     _Serving = Coroutine[Any, Any, None]
 
 _SLICE_NS = 10_000_000
+_LEAST_S = 0.001  # of a timer
 _GRACE_S = 0.01  # for cancelled host functions to clean up before the run is over
 
 
@@ -85,8 +86,8 @@ class _Attendant:
     async def wait(self) -> None:
         """Until a call was answered, a step is over, the deadline has passed, or the drive was stopped."""
         if self._timer is None:
-            left_s = max(0, self._drive.deadline_ns - monotonic_ns()) / 1e9
-            self._timer = self._loop.call_later(left_s, self._ring)
+            left_ns = self._drive.deadline_ns - monotonic_ns()
+            self._timer = self._loop.call_later(max(left_ns / 1e9, _LEAST_S), self._ring)
         self._waiter = self._loop.create_future()
         try:
             await self._waiter
@@ -106,28 +107,25 @@ class _Attendant:
             self._loop.call_soon_threadsafe(self._wake)
 
     async def step(self) -> None:
-        """Computes on a thread of the loop's executor."""
-        future = self._loop.run_in_executor(None, self._drive.step, _SLICE_NS)
+        """Computes on a thread of the loop's executor; whoever gets `claim` may step."""
+        claim = Lock()
+        future = self._loop.run_in_executor(None, self._compute, claim)
         future.add_done_callback(self._wake)
         try:
             while not future.done():
                 await self.wait()
-                if not future.done() and self._is_overdue() and self._step_here():
-                    return
+                if self._is_overdue() and claim.acquire(blocking=False):
+                    return self._drive.time_out()  # no thread was free
             future.result()
         finally:
             future.cancel()
 
+    def _compute(self, claim: Lock) -> None:
+        if claim.acquire(blocking=False):
+            self._drive.step(_SLICE_NS)
+
     def _is_overdue(self) -> bool:
         return monotonic_ns() >= self._drive.deadline_ns
-
-    def _step_here(self) -> bool:
-        """Ends a run whose time passed while it waited for a thread. False: a thread has it."""
-        try:
-            self._drive.step(1)
-        except _core.BusyError:
-            return False
-        return True
 
     # ---- the end
 

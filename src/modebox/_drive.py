@@ -146,6 +146,7 @@ class Drive:
                 if awaitable is not None:
                     if self.spawn is None:
                         yield from self._ask_for_loop(awaitable)
+                        pause_ns = self._next_pause()
                     self._spawn(call[0], call[1], awaitable)
 
     def step(self, slice_ns: int) -> None:
@@ -161,6 +162,10 @@ class Drive:
         self._running -= 1
         self._ready.append((call_id, index, value, error))
 
+    def time_out(self) -> None:
+        """Ends the run at its deadline, where the core is not the one to do it."""
+        self._ending = limit_ending(LIMIT_TIMEOUT, self._budget.limits)
+
     def stop(self) -> None:
         """Ends the run with kind Aborted, soon. Any thread."""
         self._stopped = True
@@ -170,16 +175,16 @@ class Drive:
 
     def _next_pause(self) -> int:
         """When to look up: at the deadline, or for the event loop's sake before it."""
-        return (
-            min(self.deadline_ns, monotonic_ns() + _BREATH_NS) if self.spawn is not None else self.deadline_ns
-        )
+        if self.spawn is None:
+            return self.deadline_ns
+        return min(self.deadline_ns, monotonic_ns() + _BREATH_NS)
 
     def _end_if_due(self) -> None:
         """The core sees neither while the program waits."""
         if self._stopped:
             self._ending = limit_ending(LIMIT_ABORTED, self._budget.limits)
         elif monotonic_ns() >= self.deadline_ns:
-            self._ending = limit_ending(LIMIT_TIMEOUT, self._budget.limits)
+            self.time_out()
 
     # ---- host calls
 
@@ -194,7 +199,7 @@ class Drive:
         if type(value) not in _PLAIN and _is_awaitable(value):
             return value
         if monotonic_ns() >= self.deadline_ns:  # it blocked for too long
-            self._ending = limit_ending(LIMIT_TIMEOUT, self._budget.limits)
+            self.time_out()
         else:
             self._settle(call_id, index, value, None)
         return None

@@ -29,14 +29,22 @@ static inline mb_view view_of(const char *text) {
 
 static inline mb_limits generous_limits(void) {
   return (mb_limits){
-    .fuel = MB_NO_LIMIT, .timeout_ns = MB_NO_LIMIT, .cpu_ns = MB_NO_LIMIT,
-    .memory_bytes = 64 << 20, .value_bytes = 16 << 20, .log_bytes = 1 << 20, .host_calls = 1000,
+    .fuel = MB_NO_LIMIT,
+    .timeout_ns = MB_NO_LIMIT,
+    .cpu_ns = MB_NO_LIMIT,
+    .memory_bytes = 64 << 20,
+    .value_bytes = 16 << 20,
+    .log_bytes = 1 << 20,
+    .host_calls = 1000,
   };
 }
 
 static inline mb_program program_of(const char *source) {
-  return (mb_program){ .source = view_of(source), .filename = view_of("agent.ts"), .clock_ns = 1700000000000000000,
-                       .seed = { 1, 2, 3 }, .limits = generous_limits() };
+  return (mb_program){ .source = view_of(source),
+                       .filename = view_of("agent.ts"),
+                       .clock_ns = 1700000000000000000,
+                       .seed = { 1, 2, 3 },
+                       .limits = generous_limits() };
 }
 
 static inline mb_engine *new_engine(mb_memory_kind kind) {

@@ -45,9 +45,9 @@ static void host_calls(mb_engine *engine) {
   mb_view one = { (const uint8_t[]){ VALUE_INT, 2 }, 2 };
   CHECK(mb_run_settle(run, 3, GUEST_RETURNED, one, 0) == MB_ERR_MISUSE);
   CHECK(mb_run_settle(run, 2, GUEST_RETURNED, one, 0) == MB_OK);
-  CHECK(mb_run_settle(run, 1, GUEST_RETURNED, one, 0) == MB_ERR_MISUSE);      /* one between two steps */
+  CHECK(mb_run_settle(run, 1, GUEST_RETURNED, one, 0) == MB_ERR_MISUSE); /* one between two steps */
   CHECK(mb_run_step(run, 0) == MB_WAITING);
-  CHECK(mb_run_settle(run, 2, GUEST_RETURNED, one, 0) == MB_ERR_MISUSE);      /* settled already */
+  CHECK(mb_run_settle(run, 2, GUEST_RETURNED, one, 0) == MB_ERR_MISUSE); /* settled already */
   CHECK(mb_run_settle(run, 1, GUEST_RETURNED, one, 0) == MB_OK);
   CHECK(mb_run_step(run, 0) == MB_DONE);
   CHECK(result_is(run, INT_2, sizeof INT_2));
@@ -141,7 +141,7 @@ static int64_t fuel_of(mb_engine *engine, mb_program program, int64_t slice) {
 static void fuel_is_exact(mb_engine *engine) {
   mb_program program = program_of("let s = ''; for (let i = 0; i < 20000; i++) s += i; s.length");
   int64_t used = fuel_of(engine, program, 0);
-  CHECK(fuel_of(engine, program, 1000) == used);      /* slices do not show */
+  CHECK(fuel_of(engine, program, 1000) == used); /* slices do not show */
   program.limits.fuel = used;
   CHECK(limit_of(engine, program) == MB_LIMIT_NONE);
   program.limits.fuel = used - 1;
@@ -174,7 +174,8 @@ static void clock_creeps(mb_engine *engine) {
 }
 
 static void memory(mb_engine *engine) {
-  mb_program program = program_of("const a = []; try { while (true) a.push(new Array(1000).fill(0)) } catch (e) { a.length = 0; e.message }");
+  mb_program program = program_of(
+      "const a = []; try { while (true) a.push(new Array(1000).fill(0)) } catch (e) { a.length = 0; e.message }");
   program.limits.memory_bytes = 8 << 20;
   mb_run *run = new_run(engine, &program);
   CHECK(mb_run_step(run, 0) == MB_DONE && result_has(run, "out of memory"));
@@ -188,7 +189,8 @@ static void memory(mb_engine *engine) {
 }
 
 static void recursion(mb_engine *engine) {
-  mb_program program = program_of("let n = 0; function f() { n++; f() } try { f() } catch (e) { e instanceof RangeError && n > 5000 }");
+  mb_program program =
+      program_of("let n = 0; function f() { n++; f() } try { f() } catch (e) { e instanceof RangeError && n > 5000 }");
   mb_run *run = new_run(engine, &program);
   CHECK(mb_run_step(run, 0) == MB_DONE && result_is(run, (uint8_t[]){ VALUE_TRUE }, 1));
   mb_run_free(run);

@@ -55,7 +55,8 @@ static void run(text source, text filename, uint32_t mode) {
   mailbox.value_limit = 16 << 20;
   mailbox.mode = mode;
   uint32_t status = guest_start(write_program(source, filename));
-  printf("{\"status\": \"%s\", \"kind\": %u, \"value\": \"", names[status], status == GUEST_THREW ? mailbox.error_kind : 0);
+  printf("{\"status\": \"%s\", \"kind\": %u, \"value\": \"", names[status],
+         status == GUEST_THREW ? mailbox.error_kind : 0);
   if (status != GUEST_WAITING)
     print_base64((const uint8_t *)mailbox.result, mailbox.result_size);
   printf("\"}\n");
@@ -66,7 +67,7 @@ static text text_property(JSContext *ctx, JSValue object, const char *name) {
   text t;
   JSValue value = JS_GetPropertyStr(ctx, object, name);
   t.data = JS_ToCStringLen(ctx, &t.size, value);
-  return t;                      /* lives as long as the process: one program each */
+  return t; /* lives as long as the process: one program each */
 }
 
 /* In the fork: the line is parsed by a runtime of its own, so that the guest stays fresh. */

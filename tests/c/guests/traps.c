@@ -14,8 +14,7 @@ static uint32_t two(uint32_t a) {
   return a + 2;
 }
 
-static void nothing(void) {
-}
+static void nothing(void) {}
 
 /* Called by their address: a table with two types in it. */
 static uint32_t (*volatile function)(uint32_t) = two;
