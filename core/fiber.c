@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "os.h"
+#include "sanitizer.h"
 
 enum {
   STACK_SIZE = 64 << 20, /* address space; the hard depth times the largest frame fits with room to spare */
@@ -50,6 +51,7 @@ static bool went_deep(const mb_fiber *fiber) {
 }
 
 void mb_fiber_give(mb_fiber *fiber) {
+  mb_sanitizer_disarm(fiber);
   if (went_deep(fiber))
     mb_os_discard(fiber->low, STACK_SIZE - KEPT_SIZE);
   pthread_mutex_lock(&lock);
@@ -60,6 +62,7 @@ void mb_fiber_give(mb_fiber *fiber) {
 
 /* What mb_switch finds when it comes here for the first time: see switch.S for the order. */
 void mb_fiber_arm(mb_fiber *fiber) {
+  mb_sanitizer_arm(fiber);
 #if defined(__x86_64__)
   enum { WORDS = 10 }; /* control words, six registers, return address, two of padding */
   static const uint64_t control_words = 0x1f80 | UINT64_C(0x37f)

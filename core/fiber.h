@@ -10,6 +10,7 @@
 typedef struct mb_fiber {
   struct mb_fiber *next;       /* in the pool */
   uint8_t *guard, *low, *high; /* the guard lies in [guard, low), the stack in [low, high) */
+  void *sanitizer;             /* what ThreadSanitizer calls it */
   void *stack_pointer;         /* while it is left */
 } mb_fiber;
 

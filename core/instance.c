@@ -16,11 +16,14 @@ static mb_instance *owner(w2c_guest *guest) {
 }
 
 static NOINLINE void leave(mb_instance *instance, int event) {
+  void *fake_stack = mb_sanitizer_leave(&instance->scope.sanitizer);
   mb_switch(&instance->fiber->stack_pointer, instance->scope.scheduler_stack, (void *)(intptr_t)event);
+  mb_sanitizer_entered(&instance->scope.sanitizer, fake_stack);
 }
 
 static NOINLINE _Noreturn void leave_for_good(mb_instance *instance, int event) {
   void *never;
+  mb_sanitizer_abandon(&instance->scope.sanitizer);
   mb_switch(&never, instance->scope.scheduler_stack, (void *)(intptr_t)event);
   __builtin_trap();
 }
@@ -55,6 +58,7 @@ static uint32_t call_entry(mb_instance *instance) {
 
 void mb_fiber_main(void *value) {
   mb_instance *instance = value;
+  mb_sanitizer_entered(&instance->scope.sanitizer, NULL);
   instance->result = call_entry(instance);
   leave_for_good(instance, MB_EVENT_RETURNED);
 }
@@ -139,6 +143,7 @@ static mb_trap grow(mb_instance *instance) {
     return MB_TRAP_NONE;
   if (!mb_memory_commit(&instance->memory, after * MB_WASM_PAGE))
     return MB_TRAP_HOST_MEMORY;
+  mb_os_populate(instance->memory.base + before * MB_WASM_PAGE, instance->grow_by * MB_WASM_PAGE);
   set_pages(instance, after);
   instance->grow_result = before;
   return MB_TRAP_NONE;
@@ -148,7 +153,9 @@ static mb_trap grow(mb_instance *instance) {
 static NOINLINE int enter(mb_instance *instance) {
   instance->scope = (mb_trap_scope){ .fiber = instance->fiber, .memory = &instance->memory, .owner = instance };
   mb_trap_enter(&instance->scope);
+  void *fake_stack = mb_sanitizer_enter(&instance->scope.sanitizer, instance->fiber);
   void *event = mb_switch(&instance->scope.scheduler_stack, instance->fiber->stack_pointer, instance);
+  mb_sanitizer_back(&instance->scope.sanitizer, fake_stack);
   mb_trap_leave();
   return (int)(intptr_t)event;
 }

@@ -1,7 +1,10 @@
 #include "memory.h"
 #include <string.h>
 
-enum { MAX_COPIED = 256 }; /* pages: past this many, dropping them all is cheaper than copying them back */
+enum {
+  MAX_COPIED = 256,      /* pages: past this many, dropping them all is cheaper than copying them back */
+  KEPT_GROWTH = 4 << 20, /* bytes beyond the image whose memory stays with a pooled instance */
+};
 
 /* A 32-bit address plus the largest offset of any instruction, plus the widest access. */
 static size_t guarded_size(void) {
@@ -39,12 +42,20 @@ bool mb_memory_map(mb_memory *memory, const mb_os_image *image) {
   return true;
 }
 
+/* What the guest added to the image. New pages cost more than zeros: the first ones are kept. */
+static bool drop_growth(mb_memory *memory, size_t image_size) {
+  uint8_t *growth = memory->base + image_size;
+  size_t size = memory->committed - image_size, kept = size < KEPT_GROWTH ? size : KEPT_GROWTH;
+  memory->committed = image_size;
+  if (!size)
+    return true;
+  memset(growth, 0, kept);
+  return mb_os_hide(growth, kept) && (size == kept || mb_os_decommit(growth + kept, size - kept));
+}
+
 bool mb_memory_reset(mb_memory *memory, const mb_os_image *image) {
-  if (memory->committed > image->size) {
-    if (!mb_os_decommit(memory->base + image->size, memory->committed - image->size))
-      return false;
-    memory->committed = image->size;
-  }
+  if (!drop_growth(memory, image->size))
+    return false;
   uint32_t pages[MAX_COPIED];
   size_t count = mb_os_dirty_pages(memory->base, image->size, pages, MAX_COPIED);
   if (count == SIZE_MAX) {

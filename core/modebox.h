@@ -128,6 +128,7 @@ typedef struct mb_log {
 typedef struct mb_stats {
   int64_t fuel_used;     /* ticks */
   int64_t guest_ns;      /* time inside the guest */
+  int64_t longest_unchecked; /* ticks between two looks at the limits, at most: the quantum of 2,048, and one bulk charge */
   uint64_t memory_bytes; /* linear memory at its largest, less the base image */
   uint32_t host_calls;
   uint32_t logs_dropped; /* entries over log_bytes ... */

@@ -12,6 +12,10 @@ void *mb_os_reserve(size_t size);
 void mb_os_release(void *address, size_t size);
 /* Makes reserved pages readable and writable, zero-filled. */
 MB_CHECKED bool mb_os_commit(void *address, size_t size);
+/* Has the memory made now: much cheaper than page by page, when it is written. */
+void mb_os_populate(void *address, size_t size);
+/* The pages are inaccessible again, and hold what they held when they are committed next. */
+MB_CHECKED bool mb_os_hide(void *address, size_t size);
 /* Gives the memory back; the pages are inaccessible again. */
 MB_CHECKED bool mb_os_decommit(void *address, size_t size);
 /* Gives the memory back; the pages stay accessible and read as at first: zero, or the image. */

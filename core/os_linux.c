@@ -23,8 +23,20 @@ void mb_os_release(void *address, size_t size) {
   munmap(address, size);
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 bool mb_os_commit(void *address, size_t size) {
   return !mprotect(address, size, PROT_READ | PROT_WRITE);
+}
+
+void mb_os_populate(void *address, size_t size) {
+  madvise(address, size, MADV_POPULATE_WRITE); /* Linux 5.14; else each page's first access does it */
+}
+
+bool mb_os_hide(void *address, size_t size) {
+  return !mprotect(address, size, PROT_NONE);
 }
 
 bool mb_os_decommit(void *address, size_t size) {

@@ -37,6 +37,7 @@ struct mb_run {
 
   /* time */
   int64_t ticks_at_grant; /* ticks at the end of what is granted: granted fuel is counted down from it */
+  int64_t checked_at, longest_unchecked; /* ticks when limits were looked at last; the longest way from one look to the next */
   int64_t deadline;       /* mb_os_now() */
   int64_t guest_ns;
   int64_t clock_base; /* the program's clock, less its creep */
@@ -58,9 +59,16 @@ static int64_t ticks(const mb_run *run) {
 
 /* Grants the ticks up to the next multiple of the quantum, or to the fuel limit. A charge may have gone past several. */
 static void grant(mb_run *run, int64_t now) {
+  run->checked_at = now;
   int64_t end = now - now % QUANTUM + QUANTUM;
   run->ticks_at_grant = end < run->limits.fuel ? end : run->limits.fuel;
   run->instance->guest.fuel = run->ticks_at_grant - now;
+}
+
+static void note_unchecked(mb_run *run) {
+  int64_t unchecked = ticks(run) - run->checked_at;
+  if (unchecked > run->longest_unchecked)
+    run->longest_unchecked = unchecked;
 }
 
 static guest_mailbox *mailbox_of(const mb_run *run) {
@@ -74,6 +82,7 @@ static int64_t program_clock(const mb_run *run) {
 /* ---- the end of a run */
 
 static void release_instance(mb_run *run, bool intact) {
+  note_unchecked(run);
   run->peak_pages = run->instance->peak_pages;
   run->ticks_at_grant = ticks(run);
   mb_engine_give(run->engine, run->instance, intact);
@@ -264,16 +273,22 @@ static bool input_made(mb_run *run) {
 
 /* ---- stepping */
 
+/* What ends a run whether it computes or waits. */
+static mb_limit outer_limit(const mb_run *run, int64_t now) {
+  if (atomic_load_explicit(&run->aborted, memory_order_relaxed))
+    return MB_LIMIT_ABORTED;
+  return now >= run->deadline ? MB_LIMIT_TIMEOUT : MB_LIMIT_NONE;
+}
+
 /* At a tick; MB_YIELDED and !*yield: go on in the guest. */
 static mb_status check_limits(mb_run *run, int64_t entered, int64_t slice_end, bool *yield) {
-  int64_t used = ticks(run);
-  if (atomic_load_explicit(&run->aborted, memory_order_relaxed))
-    return end_at_limit(run, MB_LIMIT_ABORTED);
+  int64_t used = ticks(run), now = mb_os_now();
+  note_unchecked(run);
   if (used > run->limits.fuel)
     return end_at_limit(run, MB_LIMIT_FUEL);
-  int64_t now = mb_os_now();
-  if (now >= run->deadline)
-    return end_at_limit(run, MB_LIMIT_TIMEOUT);
+  mb_limit limit = outer_limit(run, now);
+  if (limit)
+    return end_at_limit(run, limit);
   if (run->guest_ns + (now - entered) >= run->limits.cpu_ns)
     return end_at_limit(run, MB_LIMIT_CPU);
   grant(run, used);
@@ -304,9 +319,15 @@ static mb_status step(mb_run *run, int64_t entered, int64_t slice_end) {
   }
 }
 
+/* No call into the guest is prepared: the last status, unless the run has waited too long. */
+static mb_status step_at_rest(mb_run *run) {
+  mb_limit limit = run->status == MB_WAITING ? outer_limit(run, mb_os_now()) : MB_LIMIT_NONE;
+  return limit ? end_at_limit(run, limit) : run->status;
+}
+
 mb_status mb_run_step(mb_run *run, int64_t slice_ns) {
   if (run->phase == AT_REST)
-    return run->status;
+    return step_at_rest(run);
   if (!mb_trap_thread_ready())
     return end_with_trap(run, MB_TRAP_HOST_MEMORY);
   mb_logs_compact(&run->logs);
@@ -458,6 +479,7 @@ mb_stats mb_run_stats(const mb_run *run) {
     .fuel_used = used < run->limits.fuel ? used : run->limits.fuel,
     .guest_ns = run->guest_ns,
     .memory_bytes = (uint64_t)peak_pages(run) * MB_WASM_PAGE - mb_engine_base(run->engine)->pages.size,
+    .longest_unchecked = run->longest_unchecked,
     .host_calls = run->host_calls,
     .logs_dropped = run->logs.dropped,
     .log_bytes_dropped = run->logs.bytes_dropped,

@@ -109,10 +109,12 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
   int saved = errno;
   mb_trap_scope *scope = mb_trap_current();
   mb_trap trap = scope && info->si_code > 0 ? classify(scope, info, stack_pointer(context)) : MB_TRAP_NONE;
-  if (trap)
+  if (trap) {
+    mb_sanitizer_abandon_in_handler(&scope->sanitizer);
     go_to_scheduler(context, scope, trap);
-  else
+  } else {
     chain(signal_number, info, context);
+  }
   errno = saved;
 }
 

@@ -4,6 +4,7 @@
 #define MB_TRAP_H
 #include "fiber.h"
 #include "memory.h"
+#include "sanitizer.h"
 
 /* What a thread that runs a guest needs to be saved from its faults. */
 typedef struct mb_trap_scope {
@@ -11,6 +12,7 @@ typedef struct mb_trap_scope {
   const mb_memory *memory;
   void *scheduler_stack; /* where mb_switch saved the stack that entered the fiber */
   void *owner;           /* of whoever opened the scope */
+  mb_sanitizer sanitizer;
 } mb_trap_scope;
 
 /* Puts the handler on top, if another one took the signals meanwhile. Before each run; any thread. */

@@ -11,9 +11,9 @@ static const int64_t INT_LIMIT = (INT64_C(1) << 53) - 1;
 typedef struct place {
   const struct place *outer;
   PyObject *container;
-  PyObject *key;                 /* of the member being written ... */
-  Py_ssize_t index;              /* ... or its index, where key is NULL */
-  unsigned depth;                /* 1: the outermost */
+  PyObject *key;    /* of the member being written ... */
+  Py_ssize_t index; /* ... or its index, where key is NULL */
+  unsigned depth;   /* 1: the outermost */
 } place;
 
 typedef struct encoder {
@@ -21,7 +21,7 @@ typedef struct encoder {
   mb_writer *writer;
   const char *root;
   ext_keys keys;
-  PyObject **items;              /* the members of all containers being written, owned */
+  PyObject **items; /* the members of all containers being written, owned */
   size_t item_count, item_capacity;
 } encoder;
 
@@ -239,7 +239,7 @@ static bool encode_key(encoder *e, PyObject *key, const place *at) {
     return encode_exact_key(e, key);
   if (!PyUnicode_Check(key))
     return refuse(e, at, "has a key that is %U; keys must be str", describe_type(key));
-  PyObject *text = PyUnicode_FromObject(key);      /* a subclass may hash and compare as it likes */
+  PyObject *text = PyUnicode_FromObject(key); /* a subclass may hash and compare as it likes */
   bool ok = text && encode_exact_key(e, text);
   Py_XDECREF(text);
   return ok;

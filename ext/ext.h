@@ -7,14 +7,14 @@
 
 /* Of the module. */
 typedef struct ext_state {
-  pthread_mutex_t lock;          /* of `engine` being made */
-  mb_engine *engine;             /* made with the first run */
+  pthread_mutex_t lock; /* of `engine` being made */
+  mb_engine *engine;    /* made with the first run */
   PyTypeObject *run_type;
-  PyObject *undefined;           /* the one object of its type */
-  PyObject *refused, *malformed, *busy;      /* exception types */
-  PyObject *mapping_type;        /* collections.abc.Mapping */
+  PyObject *undefined;                  /* the one object of its type */
+  PyObject *refused, *malformed, *busy; /* exception types */
+  PyObject *mapping_type;               /* collections.abc.Mapping */
   PyObject *int_bit_length, *int_to_bytes, *int_from_bytes;
-  PyObject *is_signed;           /* keyword arguments of the latter two */
+  PyObject *is_signed; /* keyword arguments of the latter two */
 } ext_state;
 
 /* module.c: the engine; NULL with an exception set. */

@@ -7,13 +7,13 @@
 #include "ext.h"
 
 typedef struct ext_key {
-  PyObject *text;                /* owned, an exact str; NULL: a free slot */
+  PyObject *text; /* owned, an exact str; NULL: a free slot */
   Py_hash_t hash;
   uint32_t index;
 } ext_key;
 
 typedef struct ext_keys {
-  ext_key *slots, few[32];       /* open addressing; slot_count is a power of two, or 0 before the first key */
+  ext_key *slots, few[32]; /* open addressing; slot_count is a power of two, or 0 before the first key */
   size_t slot_count, count;
 } ext_keys;
 

@@ -264,9 +264,10 @@ static PyObject *run_stats(PyObject *object, PyObject *unused) {
     return NULL;
   mb_stats stats = mb_run_stats(self->run);
   leave(self);
-  return Py_BuildValue("(LLLKIIK)", (long long)self->instantiate_ns, (long long)stats.guest_ns,
+  return Py_BuildValue("(LLLKIIKL)", (long long)self->instantiate_ns, (long long)stats.guest_ns,
                        (long long)stats.fuel_used, (unsigned long long)stats.memory_bytes, stats.host_calls,
-                       stats.logs_dropped, (unsigned long long)stats.log_bytes_dropped);
+                       stats.logs_dropped, (unsigned long long)stats.log_bytes_dropped,
+                       (long long)stats.longest_unchecked);
 }
 
 /* ---- the type */

@@ -6,13 +6,13 @@
 
 typedef struct ext_run {
   PyObject_HEAD
-  mb_run *run;                   /* set as long as the object can be reached */
-  mb_status status;              /* of the last step */
+  mb_run *run;      /* set as long as the object can be reached */
+  mb_status status; /* of the last step */
   atomic_bool busy;
   size_t value_limit;
-  int64_t clock_ns, started_ns;  /* what the program's clock showed, and the monotonic clock at that moment */
+  int64_t clock_ns, started_ns; /* what the program's clock showed, and the monotonic clock at that moment */
   int64_t instantiate_ns;
-  PyObject *logs;                /* entries not yet taken; may be NULL */
+  PyObject *logs; /* entries not yet taken; may be NULL */
 } ext_run;
 
 int64_t ext_monotonic_ns(void);

@@ -29,18 +29,33 @@ def targets() -> dict[str, Path]:
 def compile_target(name: str, source: Path) -> tuple[Path, bool]:
     """The program, and whether it is linked with libFuzzer. The translated guest is linked in as it was built."""
     has_clang = shutil.which("clang") is not None
-    compiler, sanitizers = ("clang", "fuzzer,address,undefined") if has_clang else ("gcc", "address,undefined")
-    sources = [source, *sorted((ROOT / "core").glob("*.[cS]"))] + ([] if has_clang else [ROOT / "fuzz" / "driver.c"])
-    guests = [str(path) for build in ("guard", "bounds") for path in OBJECTS.glob(f"guest_{build}.dir/**/*.o")]
+    compiler, sanitizers = (
+        ("clang", "fuzzer,address,undefined") if has_clang else ("gcc", "address,undefined")
+    )
+    sources = [source, *sorted((ROOT / "core").glob("*.[cS]"))] + (
+        [] if has_clang else [ROOT / "fuzz" / "driver.c"]
+    )
+    guests = [
+        str(path) for build in ("guard", "bounds") for path in OBJECTS.glob(f"guest_{build}.dir/**/*.o")
+    ]
     WORK.mkdir(parents=True, exist_ok=True)
     program = WORK / f"fuzz_{name}"
-    command = [compiler, *FLAGS, f"-fsanitize={sanitizers}", f"-I{ROOT / 'generated'}", *map(str, sources), *guests]
+    command = [
+        compiler,
+        *FLAGS,
+        f"-fsanitize={sanitizers}",
+        f"-I{ROOT / 'generated'}",
+        *map(str, sources),
+        *guests,
+    ]
     subprocess.run([*command, "-o", str(program), "-lm", "-lpthread"], check=True)
     return program, has_clang
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=int, default=60, help="for each target (60)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(targets()))

@@ -1,7 +1,7 @@
 """The edits that quickjs-ng needs before it is compiled, and the means to apply them.
 
-An edit names a file, a definition in it and an anchor in that definition. Each must be found exactly once. Where
-the source is another one than the edits were written for, all failures are reported and nothing is written.
+An edit names a file, a definition in it and an anchor in that definition. Each must be found exactly once.
+Where the source is not the one they were written for, all failures are reported and nothing is written.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ bool JS_IsError(""",
 """,
     ),
     Edit(
-        why="columns count UTF-16 code units: from the last count on, forwards or backwards, so that it is linear in all",
+        why="columns count UTF-16 code units, from the last count on: linear in all",
         file="quickjs.c",
         definition="int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(",
         anchor="int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(",
@@ -227,11 +227,55 @@ int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(""",
         replacement="                js_parse_column(s, s->line_start, s->token.ptr);\n",
     ),
     Edit(
+        why="large strings are looked at eight bytes at a time: whether UTF-8 is ASCII",
+        file="cutils.h",
+        definition="static inline int utf8_scan(const char *buf, size_t buf_len",
+        anchor="""\
+    for (i = 0; i < buf_len; i++)
+        cbits |= buf[i];
+""",
+        replacement="""\
+    uint64_t word, bits = 0;
+    for (i = 0; i + 8 <= buf_len; i += 8) {
+        memcpy(&word, buf + i, 8);
+        bits |= word;
+    }
+    if (bits & UINT64_C(0x8080808080808080))
+        cbits = 0x80;
+    for (; i < buf_len; i++)
+        cbits |= buf[i];
+""",
+    ),
+    Edit(
+        why="large strings are looked at eight bytes at a time: how many characters are not ASCII",
+        file="quickjs.c",
+        definition="const char *JS_ToCStringLen2(",
+        anchor="""\
+        for (pos = 0; pos < len; pos++) {
+            count += src[pos] >> 7;
+        }
+""",
+        replacement="""\
+        for (pos = 0; pos + 8 <= len; pos += 8) {
+            uint64_t word;
+            memcpy(&word, src + pos, 8);
+            if (word & UINT64_C(0x8080808080808080))
+                count += __builtin_popcountll(word & UINT64_C(0x8080808080808080));
+        }
+        for (; pos < len; pos++) {
+            count += src[pos] >> 7;
+        }
+""",
+    ),
+    Edit(
         why="positions are where V8 puts them: of a call, the callee's name, or `new`",
         file="quickjs.c",
         definition="static __exception int js_parse_postfix_expr(",
         anchor="    FuncCallType call_type;\n",
-        replacement="    FuncCallType call_type;\n    int callee_line = s->token.line_num, callee_col = s->token.col_num;\n",
+        replacement="""\
+    FuncCallType call_type;
+    int callee_line = s->token.line_num, callee_col = s->token.col_num;
+""",
     ),
     Edit(
         why="positions are where V8 puts them: of a property, its name",
@@ -250,14 +294,20 @@ int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(""",
         file="quickjs.c",
         definition="static __exception int js_parse_postfix_expr(",
         anchor="            parse_func_call2:\n                emit_source_loc(s);\n",
-        replacement="            parse_func_call2:\n                emit_source_loc_at(s, callee_line, callee_col);\n",
+        replacement="""\
+            parse_func_call2:
+                emit_source_loc_at(s, callee_line, callee_col);
+""",
     ),
     Edit(
         why="positions are where V8 puts them: after the arguments",
         file="quickjs.c",
         definition="static __exception int js_parse_postfix_expr(",
         anchor="            emit_func_call:\n",
-        replacement="            emit_func_call:\n                emit_source_loc_at(s, callee_line, callee_col);\n",
+        replacement="""\
+            emit_func_call:
+                emit_source_loc_at(s, callee_line, callee_col);
+""",
     ),
     Edit(
         why="positions are where V8 puts them: after arguments with a spread",
@@ -394,7 +444,10 @@ static JSValue js_weakref_constructor(""",
         file="quickjs.c",
         definition="typedef struct JSFunctionDef {",
         anchor="typedef struct JSFunctionDef {\n",
-        replacement="typedef struct JSFunctionDef {\n    uint16_t **stack_levels; /* see compute_stack_size */\n",
+        replacement="""\
+typedef struct JSFunctionDef {
+    uint16_t **stack_levels; /* see compute_stack_size */
+""",
     ),
     Edit(
         why="the error names what was called: stack levels are handed out where they are asked for",

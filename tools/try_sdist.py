@@ -1,4 +1,4 @@
-"""Builds an sdist and installs it as a user would, without the WebAssembly toolchain and without a network."""
+"""Builds an sdist and installs it as a user would, without WebAssembly tools and without a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import backend
 
 ROOT = Path(__file__).resolve().parent.parent
 
-NEEDED = ("generated/guest.c", "generated/stamp", "generated/licences/quickjs-ng.txt", "LICENSE", "src/modebox/py.typed")
+NEEDED = ("generated/guest.c", "generated/licences/quickjs-ng.txt", "LICENSE", "src/modebox/py.typed")
 PROGRAM = "import modebox; assert modebox.run_sync('[1, 2].map(x => x * 21)').value == [21, 42]"
 
 
@@ -36,9 +36,9 @@ def main() -> None:
 
 def install(sdist: Path, site: Path) -> None:
     """Compiles the sdist into site; the cache of pinned downloads is out of reach."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
     environment = os.environ | {"MODEBOX_BUILD_CACHE": os.devnull}
-    subprocess.run([*command, "--target", str(site), str(sdist)], check=True, env=environment)
+    subprocess.run([*command, "--no-index", "--target", str(site), str(sdist)], check=True, env=environment)
 
 
 if __name__ == "__main__":

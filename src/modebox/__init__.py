@@ -2,6 +2,7 @@
 
 The program's only authority is the host functions that it was given:
 
+    >>> import modebox
     >>> def price(item):
     ...     return {"apple": 3, "pear": 4}[item]
     >>> modebox.run_sync("await price('apple') + await price('pear')", host_functions={"price": price}).value

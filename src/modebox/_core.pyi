@@ -55,8 +55,8 @@ class Run:
     def outcome(self) -> tuple[int, int, int]:
         """guest_error_kind, mb_limit, mb_trap."""
 
-    def stats(self) -> tuple[int, int, int, int, int, int, int]:
-        """instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, logs_dropped, log_bytes_dropped."""
+    def stats(self) -> tuple[int, int, int, int, int, int, int, int]:
+        """instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, logs_dropped, log_bytes_dropped, longest_unchecked."""
 
     def abort(self) -> None:
         """Ends the run at its next tick. Any thread."""

@@ -209,7 +209,7 @@ class Drive:
             yield LOOP
         finally:
             if self.spawn is None:  # there will be none
-                getattr(awaitable, "close", bool)()
+                _close(awaitable)
 
     def _spawn(self, call_id: int, index: int, awaitable: Awaitable[object]) -> None:
         assert self.spawn is not None
@@ -264,6 +264,13 @@ def _is_awaitable(value: object) -> TypeGuard[Awaitable[object]]:
     if hasattr(type(value), "__await__"):
         return True
     return getattr(getattr(value, "gi_code", None), "co_flags", 0) & _ITERABLE_COROUTINE != 0
+
+
+def _close(awaitable: Awaitable[object]) -> None:
+    """Nobody will await it: a coroutine would warn."""
+    close = getattr(awaitable, "close", None)
+    if close is not None:
+        close()
 
 
 def _is_cancelled(error: BaseException) -> bool:

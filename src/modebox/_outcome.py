@@ -139,7 +139,7 @@ def result_of(
     run: _core.Run, value: object, ending: Ending | None, limits: Limits, wall_ns: int
 ) -> RunResult:
     """The result of a run that has ended; of a failed one, with its error."""
-    instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, dropped, dropped_bytes = run.stats()
+    instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, dropped, dropped_bytes, _ = run.stats()
     stats = Stats(wall_ns / 1e6, guest_ns / 1e6, instantiate_ns / 1e6, fuel_used, host_calls, memory_bytes)
     logs = [LogEntry(LOG_LEVELS[level], message) for level, message in run.take_logs()]
     if dropped:
