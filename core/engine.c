@@ -5,7 +5,9 @@
 #include "engine_id.h" /* generated: MB_ENGINE_ID */
 
 enum {
-  DEFAULT_POOLED = 64,
+  DEFAULT_POOLED = 1024, /* instances that are idle and warm ... */
+  KEPT_POOLED = 64,      /* ... of which so many keep memory that they had grown by: */
+  KEPT_GROWTH = 4 << 20, /* bytes each */
   BUILD_PAGES = 1024,   /* as far as the image may grow while it is built: 64 MiB */
   DEFAULT_PAGES = 1024, /* address space of an instance without guard pages, beyond the image */
 };
@@ -173,7 +175,8 @@ mb_err mb_engine_take(mb_engine *engine, mb_instance **out, uint32_t pages) {
 }
 
 void mb_engine_give(mb_engine *engine, mb_instance *instance, bool intact) {
-  if (intact && mb_instance_reset(instance, &engine->image) && put_pooled(engine, instance))
+  size_t kept = engine->pooled < KEPT_POOLED ? KEPT_GROWTH : 0; /* read without the lock: a guess is good enough */
+  if (intact && mb_instance_reset(instance, &engine->image, kept) && put_pooled(engine, instance))
     return;
   mb_instance_free(instance);
 }

@@ -257,9 +257,9 @@ void mb_instance_free(mb_instance *instance) {
   free(instance);
 }
 
-bool mb_instance_reset(mb_instance *instance, const mb_image *image) {
+bool mb_instance_reset(mb_instance *instance, const mb_image *image, size_t kept_growth) {
   set_globals(instance, image->stack_pointer, image->pages.size / MB_WASM_PAGE);
-  return mb_memory_reset(&instance->memory, &image->pages);
+  return mb_memory_reset(&instance->memory, &image->pages, kept_growth);
 }
 
 uint8_t *mb_instance_bytes(const mb_instance *instance, uint64_t address, uint64_t size) {

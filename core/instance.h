@@ -49,7 +49,7 @@ MB_CHECKED mb_err mb_instance_new_bare(mb_instance **out, bool guarded, uint32_t
 MB_CHECKED mb_err mb_instance_new(mb_instance **out, const mb_image *image, bool guarded, uint32_t max_pages);
 void mb_instance_free(mb_instance *instance);
 /* Back to the image; no call may be under way. false: it must be freed. */
-MB_CHECKED bool mb_instance_reset(mb_instance *instance, const mb_image *image);
+MB_CHECKED bool mb_instance_reset(mb_instance *instance, const mb_image *image, size_t kept_growth);
 
 /* Begins a call, for mb_instance_resume. */
 MB_CHECKED mb_err mb_instance_call(mb_instance *instance, mb_entry entry, uint32_t a, uint32_t b, uint32_t c);

@@ -1,10 +1,7 @@
 #include "memory.h"
 #include <string.h>
 
-enum {
-  MAX_COPIED = 256,      /* pages: past this many, dropping them all is cheaper than copying them back */
-  KEPT_GROWTH = 4 << 20, /* bytes beyond the image whose memory stays with a pooled instance */
-};
+enum { MAX_COPIED = 256 }; /* pages: past this many, dropping them all is cheaper than copying them back */
 
 /* A 32-bit address plus the largest offset of any instruction, plus the widest access. */
 static size_t guarded_size(void) {
@@ -42,19 +39,19 @@ bool mb_memory_map(mb_memory *memory, const mb_os_image *image) {
   return true;
 }
 
-/* What the guest added to the image. New pages cost more than zeros: the first ones are kept. */
-static bool drop_growth(mb_memory *memory, size_t image_size) {
+/* New pages from the system cost more than zeros: the first ones are kept. */
+static bool drop_growth(mb_memory *memory, size_t image_size, size_t kept) {
   uint8_t *growth = memory->base + image_size;
-  size_t size = memory->committed - image_size, kept = size < KEPT_GROWTH ? size : KEPT_GROWTH;
+  size_t size = memory->committed - image_size;
+  if (kept > size)
+    kept = size;
   memory->committed = image_size;
-  if (!size)
-    return true;
   memset(growth, 0, kept);
-  return mb_os_hide(growth, kept) && (size == kept || mb_os_decommit(growth + kept, size - kept));
+  return (!kept || mb_os_hide(growth, kept)) && (size == kept || mb_os_decommit(growth + kept, size - kept));
 }
 
-bool mb_memory_reset(mb_memory *memory, const mb_os_image *image) {
-  if (!drop_growth(memory, image->size))
+bool mb_memory_reset(mb_memory *memory, const mb_os_image *image, size_t kept) {
+  if (!drop_growth(memory, image->size, kept))
     return false;
   uint32_t pages[MAX_COPIED];
   size_t count = mb_os_dirty_pages(memory->base, image->size, pages, MAX_COPIED);

@@ -21,8 +21,9 @@ void mb_memory_release(mb_memory *memory);
 MB_CHECKED bool mb_memory_commit(mb_memory *memory, size_t size);
 /* Maps the image at the start. */
 MB_CHECKED bool mb_memory_map(mb_memory *memory, const mb_os_image *image);
-/* Back to the image, whatever was written. false: the memory must be thrown away. */
-MB_CHECKED bool mb_memory_reset(mb_memory *memory, const mb_os_image *image);
+/* Back to the image, whatever was written. Of what was added to it, at most `kept` bytes stay in memory, as zeros, for
+ * the next time. false: the memory must be thrown away. */
+MB_CHECKED bool mb_memory_reset(mb_memory *memory, const mb_os_image *image, size_t kept);
 /* Is an address one of this memory's, accessible or not? */
 bool mb_memory_holds(const mb_memory *memory, const void *address);
 

@@ -45,7 +45,7 @@ typedef enum mb_memory_kind {
 
 typedef struct mb_engine_config {
   mb_memory_kind memory; /* default MB_MEMORY_ANY */
-  uint32_t pooled;       /* idle instances kept warm; 0: the default of 64 */
+  uint32_t pooled; /* idle instances kept warm; 0: the default of 1,024 */
 } mb_engine_config;
 
 /* Builds the base image. config may be NULL. Any thread. */
@@ -159,6 +159,43 @@ mb_trap mb_run_trap(const mb_run *run);
 mb_stats mb_run_stats(const mb_run *run);
 /* In any state. */
 void mb_run_free(mb_run *run);
+
+/* ---- workers: a few threads that step runs in slices, in turn, until each waits or has ended
+ *
+ * They belong to the process, start with the first job, and know nothing of the embedder: a job that is through is put on
+ * its completion list, whose file becomes readable. Before a fork they are parked; in the child there are no threads
+ * until the next job, and jobs that were queued are withdrawn. */
+
+typedef struct mb_completions mb_completions;
+
+/* One run on its way through the workers. The embedder owns it and fills in the first three; it must stay where it is. */
+typedef struct mb_job {
+  mb_run *run; /* until the job is taken or withdrawn, only mb_run_abort may be called for it */
+  mb_completions *completions;
+  void *owner;
+  mb_status status; /* of the last step, when the job is through: anything but MB_YIELDED */
+  /* the workers' own */
+  int state;
+  bool withdrawn;
+  struct mb_job *next;
+} mb_job;
+
+MB_CHECKED mb_err mb_completions_new(mb_completions **out);
+/* No job may be on its way. */
+void mb_completions_free(mb_completions *completions);
+/* Readable while a job can be taken. */
+int mb_completions_file(const mb_completions *completions);
+
+/* errors: MB_ERR_NO_MEMORY, MB_ERR_SYSTEM: there is no thread, and none can be started. */
+MB_CHECKED mb_err mb_job_submit(mb_job *job);
+/* A job that is through; NULL: none. */
+mb_job *mb_job_take(mb_completions *completions);
+/* Takes the job back wherever it is; waits for the slice that is under way. Any thread. A job that was taken stays so. */
+void mb_job_withdraw(mb_job *job);
+/* Jobs that are with the workers. */
+unsigned mb_jobs_under_way(void);
+/* Ends the threads, after the slices that are under way; jobs stay where they are. */
+void mb_workers_stop(void);
 
 /* ---- value bytes: docs/spec/value.md; they know nothing of runs */
 

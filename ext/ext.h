@@ -9,7 +9,7 @@
 typedef struct ext_state {
   pthread_mutex_t lock; /* of `engine` being made */
   mb_engine *engine;    /* made with the first run */
-  PyTypeObject *run_type;
+  PyTypeObject *run_type, *completions_type;
   PyObject *undefined;                  /* the one object of its type */
   PyObject *refused, *malformed, *busy; /* exception types */
   PyObject *mapping_type;               /* collections.abc.Mapping */
@@ -43,6 +43,11 @@ PyObject *ext_text(mb_view utf8);
 
 /* run.c */
 extern PyType_Spec ext_run_spec;
+
+/* workers.c */
+extern PyType_Spec ext_completions_spec;
+PyObject *ext_runs_under_way(PyObject *module, PyObject *unused);
+PyObject *ext_stop_workers(PyObject *module, PyObject *unused);
 
 /* start.c: source, filename, functions, mode, clock_ns, seed, limits, slice_ns; see _core.pyi */
 PyObject *ext_start(PyObject *module, PyObject *const *arguments, Py_ssize_t count);

@@ -96,6 +96,8 @@ static PyMethodDef methods[] = {
   { "start", (PyCFunction)(void (*)(void))ext_start, METH_FASTCALL, NULL },
   { "encode", (PyCFunction)(void (*)(void))module_encode, METH_FASTCALL, NULL },
   { "decode", module_decode, METH_O, NULL },
+  { "runs_under_way", ext_runs_under_way, METH_NOARGS, NULL },
+  { "stop_workers", ext_stop_workers, METH_NOARGS, NULL },
   { NULL, NULL, 0, NULL },
 };
 
@@ -121,6 +123,7 @@ static int add_exception(PyObject *module, PyObject **out, const char *full_name
 static int add_types(PyObject *module, ext_state *state) {
   PyTypeObject *undefined_type;
   if (add_type(module, &state->run_type, &ext_run_spec, "Run") < 0 ||
+      add_type(module, &state->completions_type, &ext_completions_spec, "Completions") < 0 ||
       add_type(module, &undefined_type, &undefined_spec, "UndefinedType") < 0)
     return -1;
   state->undefined = PyType_GenericAlloc(undefined_type, 0);
@@ -157,6 +160,7 @@ static int module_exec(PyObject *module) {
 static int module_traverse(PyObject *module, visitproc visit, void *arg) {
   ext_state *state = PyModule_GetState(module);
   Py_VISIT(state->run_type);
+  Py_VISIT(state->completions_type);
   Py_VISIT(state->undefined);
   Py_VISIT(state->refused);
   Py_VISIT(state->malformed);
@@ -172,6 +176,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
 static int module_clear(PyObject *module) {
   ext_state *state = PyModule_GetState(module);
   Py_CLEAR(state->run_type);
+  Py_CLEAR(state->completions_type);
   Py_CLEAR(state->undefined);
   Py_CLEAR(state->refused);
   Py_CLEAR(state->malformed);

@@ -18,14 +18,14 @@ static ext_state *state_of(ext_run *self) {
   return PyType_GetModuleState(Py_TYPE(self));
 }
 
-static bool enter(ext_run *self) {
+bool ext_run_enter(ext_run *self) {
   if (!atomic_exchange(&self->busy, true))
     return true;
   PyErr_SetString(state_of(self)->busy, "another thread uses the run");
   return false;
 }
 
-static void leave(ext_run *self) {
+void ext_run_leave(ext_run *self) {
   atomic_store(&self->busy, false);
 }
 
@@ -68,7 +68,7 @@ bool ext_run_collect_logs(ext_run *self) {
 /* Ends what enter() began. */
 static PyObject *after_step(ext_run *self) {
   bool ok = ext_run_collect_logs(self);
-  leave(self);
+  ext_run_leave(self);
   return ok ? PyLong_FromLong(self->status) : NULL;
 }
 
@@ -81,7 +81,7 @@ static void step_without_gil(ext_run *self, int64_t slice_ns) {
 static PyObject *run_step(PyObject *object, PyObject *slice) {
   ext_run *self = (ext_run *)object;
   int64_t slice_ns;
-  if (!ext_read_i64(slice, &slice_ns) || !enter(self))
+  if (!ext_read_i64(slice, &slice_ns) || !ext_run_enter(self))
     return NULL;
   step_without_gil(self, slice_ns);
   return after_step(self);
@@ -138,11 +138,11 @@ static PyObject *settle(ext_run *self, PyObject *const *arguments, Py_ssize_t co
   int64_t call, slice_ns;
   if (count != 3)
     return PyErr_Format(PyExc_TypeError, "expected call_id, value, slice_ns");
-  if (!ext_read_i64(arguments[0], &call) || !ext_read_i64(arguments[2], &slice_ns) || !enter(self))
+  if (!ext_read_i64(arguments[0], &call) || !ext_read_i64(arguments[2], &slice_ns) || !ext_run_enter(self))
     return NULL;
   if (settle_and_step(self, (uint64_t)call, outcome, arguments[1], slice_ns))
     return after_step(self);
-  leave(self);
+  ext_run_leave(self);
   return NULL;
 }
 
@@ -166,9 +166,13 @@ static PyObject *run_end(PyObject *object, PyObject *unused) {
   ext_run *self = (ext_run *)object;
   (void)unused;
   mb_run_abort(self->run);
+  PyObject *withdrawn = ext_run_withdraw(object, NULL);
+  if (!withdrawn)
+    return NULL;
+  Py_DECREF(withdrawn);
   if (!atomic_exchange(&self->busy, true)) {
     step_without_gil(self, 1);
-    leave(self);
+    ext_run_leave(self);
   }
   Py_RETURN_NONE;
 }
@@ -203,7 +207,7 @@ static PyObject *run_next_call(PyObject *object, PyObject *unused) {
   ext_run *self = (ext_run *)object;
   (void)unused;
   mb_call call;
-  if (!enter(self))
+  if (!ext_run_enter(self))
     return NULL;
   PyObject *result = NULL;
   if (!mb_run_next_call(self->run, &call)) {
@@ -214,26 +218,26 @@ static PyObject *run_next_call(PyObject *object, PyObject *unused) {
     if (list)
       result = triple(PyLong_FromUnsignedLongLong(call.id), PyLong_FromUnsignedLong(call.function), list);
   }
-  leave(self);
+  ext_run_leave(self);
   return result;
 }
 
 static PyObject *run_take_logs(PyObject *object, PyObject *unused) {
   ext_run *self = (ext_run *)object;
   (void)unused;
-  if (!enter(self))
+  if (!ext_run_enter(self))
     return NULL;
   PyObject *logs = self->logs;
   self->logs = NULL;
-  leave(self);
+  ext_run_leave(self);
   return logs ? logs : PyList_New(0);
 }
 
 static PyObject *read_result(ext_run *self, PyObject *(*decode)(ext_state *, mb_view)) {
-  if (!enter(self))
+  if (!ext_run_enter(self))
     return NULL;
   PyObject *result = decode(state_of(self), mb_run_result(self->run));
-  leave(self);
+  ext_run_leave(self);
   return result;
 }
 
@@ -250,20 +254,20 @@ static PyObject *run_error(PyObject *self, PyObject *unused) {
 static PyObject *run_outcome(PyObject *object, PyObject *unused) {
   ext_run *self = (ext_run *)object;
   (void)unused;
-  if (!enter(self))
+  if (!ext_run_enter(self))
     return NULL;
   int error_kind = mb_run_error_kind(self->run), limit = mb_run_limit(self->run), trap = mb_run_trap(self->run);
-  leave(self);
+  ext_run_leave(self);
   return Py_BuildValue("(iii)", error_kind, limit, trap);
 }
 
 static PyObject *run_stats(PyObject *object, PyObject *unused) {
   ext_run *self = (ext_run *)object;
   (void)unused;
-  if (!enter(self))
+  if (!ext_run_enter(self))
     return NULL;
   mb_stats stats = mb_run_stats(self->run);
-  leave(self);
+  ext_run_leave(self);
   return Py_BuildValue("(LLLKIIKL)", (long long)self->instantiate_ns, (long long)stats.guest_ns,
                        (long long)stats.fuel_used, (unsigned long long)stats.memory_bytes, stats.host_calls,
                        stats.logs_dropped, (unsigned long long)stats.log_bytes_dropped,
@@ -275,6 +279,7 @@ static PyObject *run_stats(PyObject *object, PyObject *unused) {
 static void run_dealloc(PyObject *object) {
   ext_run *self = (ext_run *)object;
   PyTypeObject *type = Py_TYPE(object);
+  ext_run_withdraw_last(self);
   if (self->run)
     mb_run_free(self->run);
   Py_XDECREF(self->logs);
@@ -294,6 +299,8 @@ static PyMethodDef run_methods[] = {
   { "stats", run_stats, METH_NOARGS, NULL },
   { "abort", run_abort, METH_NOARGS, NULL },
   { "end", run_end, METH_NOARGS, NULL },
+  { "submit", ext_run_submit, METH_O, NULL },
+  { "withdraw", ext_run_withdraw, METH_NOARGS, NULL },
   { NULL, NULL, 0, NULL },
 };
 

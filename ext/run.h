@@ -13,7 +13,18 @@ typedef struct ext_run {
   int64_t clock_ns, started_ns; /* what the program's clock showed, and the monotonic clock at that moment */
   int64_t instantiate_ns;
   PyObject *logs; /* entries not yet taken; may be NULL */
+  mb_job job;
+  PyObject *completions; /* set while the run is with the workers */
 } ext_run;
+
+/* A run is used by one thread at a time. false: `busy` is raised. */
+MB_CHECKED bool ext_run_enter(ext_run *self);
+void ext_run_leave(ext_run *self);
+
+/* workers.c */
+PyObject *ext_run_submit(PyObject *self, PyObject *completions);
+PyObject *ext_run_withdraw(PyObject *self, PyObject *unused);
+void ext_run_withdraw_last(ext_run *self);
 
 int64_t ext_monotonic_ns(void);
 /* false: an exception is set. */

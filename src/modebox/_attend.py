@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
-from threading import Lock
 from time import monotonic_ns
 from types import CoroutineType
 
 from modebox._drive import BREATHE, STEP, WAIT
+from modebox._workers import port_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     _Serving = Coroutine[Any, Any, None]
 
-_SLICE_NS = 10_000_000
 _LEAST_S = 0.001  # of a timer
 _GRACE_S = 0.01  # for cancelled host functions to clean up before the run is over
 
@@ -107,22 +106,17 @@ class _Attendant:
             self._loop.call_soon_threadsafe(self._wake)
 
     async def step(self) -> None:
-        """Computes on a thread of the loop's executor; whoever gets `claim` may step."""
-        claim = Lock()
-        future = self._loop.run_in_executor(None, self._compute, claim)
-        future.add_done_callback(self._wake)
+        """Computes on the core's workers."""
+        drive, port = self._drive, port_of(self._loop)
+        through = drive.submit(port)
+        through.add_done_callback(self._wake)
         try:
-            while not future.done():
+            while not through.done() and not self._is_overdue():
                 await self.wait()
-                if self._is_overdue() and claim.acquire(blocking=False):
-                    return self._drive.time_out()  # no thread was free
-            future.result()
         finally:
-            future.cancel()
-
-    def _compute(self, claim: Lock) -> None:
-        if claim.acquire(blocking=False):
-            self._drive.step(_SLICE_NS)
+            drive.withdraw(port)
+        if not drive.is_over and self._is_overdue():
+            drive.time_out()  # no worker came to it
 
     def _is_overdue(self) -> bool:
         return monotonic_ns() >= self._drive.deadline_ns

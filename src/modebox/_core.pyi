@@ -56,13 +56,36 @@ class Run:
         """guest_error_kind, mb_limit, mb_trap."""
 
     def stats(self) -> tuple[int, int, int, int, int, int, int, int]:
-        """instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, logs_dropped, log_bytes_dropped, longest_unchecked."""
+        """instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, logs_dropped, log_bytes_dropped,
+        longest_unchecked."""
 
     def abort(self) -> None:
         """Ends the run at its next tick. Any thread."""
 
+    def submit(self, completions: Completions, /) -> None:
+        """Hands the run to the workers: it is busy until it is taken or withdrawn."""
+
+    def withdraw(self) -> None:
+        """Takes the run back from the workers, after the slice under way."""
+
     def end(self) -> None:
         """Ends the run now, or leaves it to the thread that is stepping it. Any thread."""
+
+@final
+class Completions:
+    """Where runs arrive that the workers are through with."""
+
+    def fileno(self) -> int:
+        """Readable while there is a run to take."""
+
+    def take(self) -> list[Run]:
+        """The runs that have arrived."""
+
+def runs_under_way() -> int:
+    """How many runs are with the workers."""
+
+def stop_workers() -> None:
+    """Ends the threads, after the slices under way. The next submit starts new ones."""
 
 def start(
     source: str,

@@ -26,6 +26,7 @@ from modebox._outcome import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from asyncio import Future
     from collections.abc import Awaitable, Callable, Iterator
     from contextvars import Context
     from typing import Any, TypeGuard
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     from modebox._functions import FunctionTable
     from modebox._limits import Budget
     from modebox._results import RunResult
+    from modebox._workers import Port
 
 # Requests.
-STEP = "step"  # call Drive.step: the program is computing
+STEP = "step"  # call Drive.step, or submit and withdraw: the program is computing
 LOOP = "loop"  # go on in an event loop, with Drive.spawn set: a host function gave an awaitable
 WAIT = "wait"  # come back when a call was answered, the deadline has passed, or the drive was stopped
 BREATHE = "breathe"  # let the event loop run once
@@ -156,6 +158,15 @@ class Drive:
             _core.BusyError: Another thread does it.
         """
         self._status = self._run.step(slice_ns)
+
+    def submit(self, port: Port) -> Future[None]:
+        """Lets the program compute on the core's workers. The future is done when they are through."""
+        return port.submit(self._run)
+
+    def withdraw(self, port: Port) -> None:
+        """After submit: takes the program back, wherever it is."""
+        port.withdraw(self._run)
+        self._status = self._run.status
 
     def answer(self, call_id: int, index: int, value: object, error: BaseException | None) -> None:
         """A call that was awaited has returned, or raised."""

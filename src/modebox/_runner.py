@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from os import urandom
 
-from modebox import _outcome
+from modebox import _core, _outcome
 from modebox._drive import LOOP, STEP, Drive
 from modebox._functions import NO_FUNCTIONS, FunctionTable
 from modebox._limits import Budget, limits_of
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _MODES = {"auto": 0, "script": 1, "function": 2}  # guest_mode in guest/abi.h
 _FILENAME = "agent.ts"
 _SEED_SIZE = 32
-_LOOP_SLICE_NS = 200_000  # an event loop's thread computes no longer than this in one go
+_LOOP_SLICE_NS = 200_000  # an event loop's thread computes no longer than this in one go,
+_LEAST_LOOP_SLICE_NS = 20_000  # and less, the more runs are computing already
 _SYNC_SLICE_NS = 10_000_000  # between two looks for signals
 
 
@@ -86,7 +87,7 @@ class Runner:
         result = _outcome.refuse_source(_check_source(source))
         if result is None:
             functions = FunctionTable(host_functions) if host_functions is not None else NO_FUNCTIONS
-            drive = self._begin(source, filename, functions, limits, mode, seed, _LOOP_SLICE_NS)
+            drive = self._begin(source, filename, functions, limits, mode, seed, _loop_slice_ns())
             try:
                 if not drive.is_over:
                     await self._attend(drive, drive.steps())
@@ -221,6 +222,10 @@ class Runner:
         from modebox._attend import attend
 
         await attend(drive, steps, self._stragglers)
+
+
+def _loop_slice_ns() -> int:
+    return max(_LEAST_LOOP_SLICE_NS, _LOOP_SLICE_NS // (1 + _core.runs_under_way()))
 
 
 def _check_source(source: object) -> str:
