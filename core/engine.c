@@ -8,8 +8,8 @@ enum {
   DEFAULT_POOLED = 1024, /* instances that are idle and warm ... */
   KEPT_POOLED = 64,      /* ... of which so many keep memory that they had grown by: */
   KEPT_GROWTH = 4 << 20, /* bytes each */
-  BUILD_PAGES = 1024,   /* as far as the image may grow while it is built: 64 MiB */
-  DEFAULT_PAGES = 1024, /* address space of an instance without guard pages, beyond the image */
+  BUILD_PAGES = 1024,    /* as far as the image may grow while it is built: 64 MiB */
+  DEFAULT_PAGES = 1024,  /* address space of an instance without guard pages, beyond the image */
 };
 
 struct mb_engine {

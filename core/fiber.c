@@ -53,7 +53,7 @@ static bool went_deep(const mb_fiber *fiber) {
 void mb_fiber_give(mb_fiber *fiber) {
   mb_sanitizer_disarm(fiber);
   if (went_deep(fiber))
-    mb_os_discard(fiber->low, STACK_SIZE - KEPT_SIZE);
+    (void)!mb_os_discard(fiber->low, STACK_SIZE - KEPT_SIZE); /* a stack needs no clean memory */
   pthread_mutex_lock(&lock);
   fiber->next = pool;
   pool = fiber;

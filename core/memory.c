@@ -56,8 +56,7 @@ bool mb_memory_reset(mb_memory *memory, const mb_os_image *image, size_t kept) {
   uint32_t pages[MAX_COPIED];
   size_t count = mb_os_dirty_pages(memory->base, image->size, pages, MAX_COPIED);
   if (count == SIZE_MAX) {
-    mb_os_discard(memory->base, image->size);
-    return true;
+    return mb_os_discard(memory->base, image->size);
   }
   for (size_t i = 0; i < count; i++) {
     size_t at = (size_t)pages[i] * MB_OS_PAGE;

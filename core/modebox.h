@@ -45,7 +45,7 @@ typedef enum mb_memory_kind {
 
 typedef struct mb_engine_config {
   mb_memory_kind memory; /* default MB_MEMORY_ANY */
-  uint32_t pooled; /* idle instances kept warm; 0: the default of 1,024 */
+  uint32_t pooled;       /* idle instances kept warm; 0: the default of 1,024 */
 } mb_engine_config;
 
 /* Builds the base image. config may be NULL. Any thread. */
@@ -126,9 +126,10 @@ typedef struct mb_log {
 } mb_log;
 
 typedef struct mb_stats {
-  int64_t fuel_used;     /* ticks */
-  int64_t guest_ns;      /* time inside the guest */
-  int64_t longest_unchecked; /* ticks between two looks at the limits, at most: the quantum of 2,048, and one bulk charge */
+  int64_t fuel_used; /* ticks */
+  int64_t guest_ns;  /* time inside the guest */
+  int64_t
+      longest_unchecked; /* ticks between two looks at the limits, at most: the quantum of 2,048, and one bulk charge */
   uint64_t memory_bytes; /* linear memory at its largest, less the base image */
   uint32_t host_calls;
   uint32_t logs_dropped; /* entries over log_bytes ... */
@@ -147,7 +148,8 @@ bool mb_run_next_call(mb_run *run, mb_call *out);
 bool mb_run_next_log(mb_run *run, mb_log *out);
 /* Gives one pending call its outcome, for the next step; one between two steps. value is copied.
  * clock_ns: what the program's clock shows from now on, never less than it showed.
- * errors: MB_ERR_MISUSE (not waiting, unknown id, settled twice), MB_ERR_TOO_LARGE (over value_bytes). */
+ * errors: MB_ERR_MISUSE (not waiting; an id that was not handed out, or is settled), MB_ERR_TOO_LARGE (over
+ * value_bytes), MB_ERR_NO_MEMORY; nothing has changed then. */
 MB_CHECKED mb_err mb_run_settle(mb_run *run, uint64_t call_id, guest_outcome outcome, mb_view value, int64_t clock_ns);
 /* Ends the run at its next tick, with MB_LIMIT_ABORTED. Any thread, at any time before mb_run_free. */
 void mb_run_abort(mb_run *run);

@@ -18,8 +18,9 @@ void mb_os_populate(void *address, size_t size);
 MB_CHECKED bool mb_os_hide(void *address, size_t size);
 /* Gives the memory back; the pages are inaccessible again. */
 MB_CHECKED bool mb_os_decommit(void *address, size_t size);
-/* Gives the memory back; the pages stay accessible and read as at first: zero, or the image. */
-void mb_os_discard(void *address, size_t size);
+/* Gives the memory back; the pages stay accessible and read as at first: zero, or the image. false: they hold what they
+ * held (locked pages cannot be given back). */
+MB_CHECKED bool mb_os_discard(void *address, size_t size);
 
 /* Read-only bytes that can be mapped copy-on-write any number of times. */
 typedef struct mb_os_image {

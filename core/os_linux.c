@@ -43,8 +43,8 @@ bool mb_os_decommit(void *address, size_t size) {
   return !madvise(address, size, MADV_DONTNEED) && !mprotect(address, size, PROT_NONE);
 }
 
-void mb_os_discard(void *address, size_t size) {
-  madvise(address, size, MADV_DONTNEED);
+bool mb_os_discard(void *address, size_t size) {
+  return !madvise(address, size, MADV_DONTNEED);
 }
 
 /* ---- images */

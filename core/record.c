@@ -57,20 +57,18 @@ bool mb_calls_next(mb_calls *calls, mb_call *out) {
   return true;
 }
 
-bool mb_calls_settle(mb_calls *calls, uint64_t id, uint32_t *ticket) {
-  if (id < calls->first || id - calls->first >= calls->count)
-    return false;
+mb_pending_call *mb_calls_find(mb_calls *calls, uint64_t id) {
+  if (id < calls->first || id >= calls->next_handed)
+    return NULL;
   mb_pending_call *call = &calls->calls[id - calls->first];
-  if (!call->arguments)
-    return false;
-  *ticket = call->ticket;
+  return call->arguments ? call : NULL;
+}
+
+void mb_calls_settle(mb_calls *calls, mb_pending_call *call) {
   free(call->arguments);
   call->arguments = NULL;
   calls->pending--;
   calls->pending_bytes -= call->size;
-  if (calls->next_handed <= id) /* settled before it was handed out */
-    calls->next_handed = id + 1;
-  return true;
 }
 
 /* ---- log */

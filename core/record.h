@@ -25,8 +25,10 @@ void mb_calls_free(mb_calls *calls);
 /* arguments are copied. */
 MB_CHECKED mb_err mb_calls_add(mb_calls *calls, uint32_t ticket, uint32_t function, mb_view arguments);
 bool mb_calls_next(mb_calls *calls, mb_call *out);
-/* Frees the arguments; gives the ticket. false: no such call, or it is settled. */
-MB_CHECKED bool mb_calls_settle(mb_calls *calls, uint64_t id, uint32_t *ticket);
+/* A call that was handed out and is not settled; NULL: none. */
+mb_pending_call *mb_calls_find(mb_calls *calls, uint64_t id);
+/* Settles a call that was found. */
+void mb_calls_settle(mb_calls *calls, mb_pending_call *call);
 
 typedef struct mb_log_record {
   uint8_t *bytes; /* entries: level, four bytes of size, text */

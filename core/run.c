@@ -37,8 +37,9 @@ struct mb_run {
 
   /* time */
   int64_t ticks_at_grant; /* ticks at the end of what is granted: granted fuel is counted down from it */
-  int64_t checked_at, longest_unchecked; /* ticks when limits were looked at last; the longest way from one look to the next */
-  int64_t deadline;       /* mb_os_now() */
+  int64_t checked_at,
+      longest_unchecked; /* ticks when limits were looked at last; the longest way from one look to the next */
+  int64_t deadline;      /* mb_os_now() */
   int64_t guest_ns;
   int64_t clock_base; /* the program's clock, less its creep */
 
@@ -123,9 +124,9 @@ static mb_status end_with_trap(mb_run *run, mb_trap trap) {
   return end(run, MB_TRAP);
 }
 
-static mb_status end_with_result(mb_run *run, mb_status status) {
+static mb_status end_with_result(mb_run *run, mb_status status, uint64_t limit) {
   mb_view result;
-  if (!mb_outbox_result(run->instance, mb_engine_base(run->engine)->mailbox, &result))
+  if (!mb_outbox_result(run->instance, mb_engine_base(run->engine)->mailbox, &result) || result.size > limit)
     return end_with_trap(run, MB_TRAP_CORRUPT);
   run->result = malloc(result.size + 1);
   if (!run->result)
@@ -196,13 +197,13 @@ static mb_status take_outcome(mb_run *run) {
   case GUEST_WAITING:
     return wait(run);
   case GUEST_DONE:
-    return end_with_result(run, MB_DONE);
+    return end_with_result(run, MB_DONE, run->limits.value_bytes);
   case GUEST_THREW:
     kind = mb_outbox_mailbox(run->instance, mb_engine_base(run->engine)->mailbox).error_kind;
     if (kind >= GUEST_ERROR_KINDS)
       return end_with_trap(run, MB_TRAP_CORRUPT);
     run->error_kind = (guest_error_kind)kind;
-    return end_with_result(run, MB_THREW);
+    return end_with_result(run, MB_THREW, (uint64_t)run->limits.value_bytes + GUEST_ERROR_ROOM);
   default:
     return end_with_trap(run, MB_TRAP_CORRUPT);
   }
@@ -435,18 +436,22 @@ bool mb_run_next_log(mb_run *run, mb_log *out) {
 }
 
 mb_err mb_run_settle(mb_run *run, uint64_t call_id, guest_outcome outcome, mb_view value, int64_t clock_ns) {
-  uint32_t ticket;
   if (run->phase != AT_REST || run->status != MB_WAITING)
     return MB_ERR_MISUSE;
   if (value.size > run->limits.value_bytes)
     return MB_ERR_TOO_LARGE;
-  if (!mb_calls_settle(&run->calls, call_id, &ticket))
+  mb_pending_call *call = mb_calls_find(&run->calls, call_id);
+  if (!call)
     return MB_ERR_MISUSE;
+  mb_err err = prepare(run, MB_ENTRY_SETTLE, call->ticket, outcome, value);
+  if (err)
+    return err;
+  mb_calls_settle(&run->calls, call);
   int64_t shown = program_clock(run);
   if (clock_ns > shown)
     run->clock_base += clock_ns - shown;
   mailbox_of(run)->clock_ns = (uint64_t)program_clock(run);
-  return prepare(run, MB_ENTRY_SETTLE, ticket, outcome, value);
+  return MB_OK;
 }
 
 void mb_run_abort(mb_run *run) {

@@ -26,7 +26,8 @@ typedef uint32_t guest_address;
 enum {
   GUEST_VALUE_DEPTH = 256, /* containers inside one another in value bytes */
   GUEST_SEED_SIZE = 32,
-  GUEST_INPUT_SIZE = 4096, /* the input buffer of a fresh image; guest_input makes a larger one */
+  GUEST_ERROR_ROOM = 64 * 1024, /* by which an error value may be larger than value_limit */
+  GUEST_INPUT_SIZE = 4096,      /* the input buffer of a fresh image; guest_input makes a larger one */
 };
 
 /* What guest_start and guest_settle return. */

@@ -5,6 +5,7 @@
 #include "codec.h"
 #include "console.h"
 #include "errors.h"
+#include "memory.h"
 #include "outbox.h"
 #include "program.h"
 #include "random.h"
@@ -22,8 +23,6 @@ enum { STACK_SIZE = 1536 * 1024 };
 JSRuntime *guest_runtime;
 JSContext *guest_context;
 guest_mailbox mailbox;
-
-static size_t base_memory; /* what the engine itself holds: not counted against the program */
 
 static void remove_global(JSContext *ctx, JSValueConst global, const char *name) {
   JSAtom atom = JS_NewAtom(ctx, name);
@@ -57,9 +56,7 @@ EXPORT(guest_init) void guest_init(void) {
   program_init(guest_context);
   set_input(malloc(GUEST_INPUT_SIZE), GUEST_INPUT_SIZE);
   outbox_clear(guest_context);
-  JSMemoryUsage usage;
-  JS_ComputeMemoryUsage(guest_runtime, &usage);
-  base_memory = (size_t)usage.malloc_size;
+  memory_init(guest_runtime);
 }
 
 EXPORT(guest_mailbox) guest_address guest_mailbox_address(void) {
@@ -104,7 +101,7 @@ static void release_input(void) {
 EXPORT(guest_start) uint32_t guest_start(uint32_t size) {
   const uint8_t *input = (const uint8_t *)mailbox.input;
   random_seed(mailbox.seed);
-  JS_SetMemoryLimit(guest_runtime, base_memory + mailbox.memory_limit);
+  memory_set_limit(guest_runtime, mailbox.memory_limit);
   bool started = start(guest_context, (cursor){ input, input + size });
   release_input();
   if (started)

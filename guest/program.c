@@ -4,6 +4,7 @@
 #include "codec.h"
 #include "console.h"
 #include "errors.h"
+#include "memory.h"
 
 /* The promise of the program's value, in up to two steps: a script's promise gives { value }, whose value may be a promise. */
 static struct {
@@ -169,14 +170,24 @@ static void publish_result(void) {
   mailbox.result_size = result.size;
 }
 
+static bool encode_error(JSContext *ctx, JSValueConst thrown) {
+  size_t limit = (size_t)mailbox.value_limit + GUEST_ERROR_ROOM;
+  result.limit = limit < INT32_MAX && limit > GUEST_ERROR_ROOM ? limit : INT32_MAX;
+  result.size = 0;
+  return errors_encode(ctx, &result, thrown);
+}
+
 static guest_status fail(JSContext *ctx, guest_error_kind kind, JSValue thrown) {
   guest_error_kind made = errors_kind(thrown);
   mailbox.error_kind = made == GUEST_ERROR_UNCAUGHT ? kind : made;
-  result.size = 0;
-  if (!errors_encode(ctx, &result, thrown)) {
-    JS_FreeValue(ctx, JS_GetException(ctx));
-    mailbox.error_kind = GUEST_ERROR_MEMORY;
-    result.size = 0;
+  if (!encode_error(ctx, thrown)) {
+    JSValue reason = JS_GetException(ctx); /* there is no memory, or the error is too large: say so */
+    if (!encode_error(ctx, reason)) {
+      JS_FreeValue(ctx, JS_GetException(ctx));
+      mailbox.error_kind = GUEST_ERROR_MEMORY;
+      result.size = 0;
+    }
+    JS_FreeValue(ctx, reason);
   }
   JS_FreeValue(ctx, thrown);
   publish_result();
@@ -187,7 +198,6 @@ static guest_status finish(JSContext *ctx, JSValue value) {
   result.size = 0;
   result.limit = mailbox.value_limit;
   bool ok = codec_encode(ctx, &result, value, "result");
-  result.limit = INT32_MAX;
   JS_FreeValue(ctx, value);
   if (!ok)
     return fail(ctx, GUEST_ERROR_UNSERIALIZABLE, JS_GetException(ctx));
@@ -207,9 +217,11 @@ static void await_value(JSContext *ctx) {
 static void drain(JSContext *ctx) {
   JSContext *job;
   int ran;
-  while ((ran = JS_ExecutePendingJob(JS_GetRuntime(ctx), &job)))
+  while ((ran = JS_ExecutePendingJob(JS_GetRuntime(ctx), &job))) {
     if (ran < 0)
       JS_FreeValue(job, JS_GetException(job));
+    memory_close_reserve(JS_GetRuntime(ctx));
+  }
 }
 
 guest_status program_advance(JSContext *ctx) {

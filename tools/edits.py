@@ -139,8 +139,66 @@ bool JS_IsError(""",
         anchor='        JS_ThrowInternalError(ctx, "out of memory");\n',
         replacement=f"""\
         {ERROR_MADE}
+        extern void guest_memory_low(JSRuntime *rt);
+        guest_memory_low(rt);
         JS_ThrowInternalError(ctx, "out of memory");
         guest_error_made(ctx, 3);
+""",
+    ),
+    Edit(
+        why="out of memory stays the pending error when another one cannot be made",
+        file="quickjs.c",
+        definition="JS_ThrowError2(",
+        anchor="        /* out of memory: throw JS_NULL to avoid recursing */\n",
+        replacement="""\
+        if (!JS_IsUninitialized(ctx->rt->current_exception))
+            return JS_EXCEPTION;
+        /* out of memory: throw JS_NULL to avoid recursing */
+""",
+    ),
+    Edit(
+        why="a builtin that fails without an error has run out of memory",
+        file="quickjs.c",
+        definition="static JSValue JS_CallInternal(",
+        anchor=" exception:\n    if (needs_backtrace(rt->current_exception)\n",
+        replacement="""\
+ exception:
+    if (unlikely(JS_IsUninitialized(rt->current_exception)))
+        JS_ThrowOutOfMemory(ctx);
+    if (needs_backtrace(rt->current_exception)
+""",
+    ),
+    Edit(
+        why="a program that does not fit in memory is no syntax error",
+        file="quickjs.c",
+        definition="int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(",
+        anchor="    va_start(ap, fmt);\n",
+        replacement="""\
+    if (s->cur_func && dbuf_error(&s->cur_func->byte_code)) {
+        JS_ThrowOutOfMemory(ctx);
+        return -1;
+    }
+    va_start(ap, fmt);
+""",
+    ),
+    Edit(
+        why="a builtin that there was no memory for is made when it is asked for again",
+        file="quickjs.c",
+        definition="static int JS_AutoInitProperty(",
+        anchor="""\
+    js_autoinit_free(ctx->rt, pr);
+    prs->flags &= ~JS_PROP_TMASK;
+    pr->u.value = JS_UNDEFINED;
+    if (JS_IsException(val))
+        return -1;
+    pr->u.value = val;
+""",
+        replacement="""\
+    if (JS_IsException(val))
+        return -1;
+    js_autoinit_free(ctx->rt, pr);
+    prs->flags &= ~JS_PROP_TMASK;
+    pr->u.value = val;
 """,
     ),
     Edit(

@@ -61,7 +61,10 @@ static void large_values(mb_engine *engine) {
   program.functions = &name;
   program.function_count = 1;
   mb_run *run = new_run(engine, &program);
+  mb_call call;
   CHECK(mb_run_step(run, 0) == MB_WAITING);
+  CHECK(mb_run_settle(run, 1, GUEST_RETURNED, (mb_view){ 0 }, 0) == MB_ERR_MISUSE); /* not handed out yet */
+  CHECK(mb_run_next_call(run, &call) && call.id == 1);
   mb_writer writer;
   mb_writer_init(&writer, 2 << 20);
   char *text = calloc(1, 1 << 20);

@@ -32,6 +32,15 @@ const keyed = length => Object.fromEntries(list(length).map(key => ["k" + key, k
 const iterable = act => ({ [Symbol.iterator]: () => ({ next: act, return: act, [Symbol.iterator]() { return this; } }) });
 const species = make => { const a = list(8); a.constructor = { [Symbol.species]: make }; return a; };
 
+// Takes away from under a call what it works on.
+function mutate() {
+  receiver?.buffer?.transfer?.();
+  receiver?.resize?.(0);
+  receiver?.clear?.();
+  if (Array.isArray(receiver)) receiver.length = 0;
+  return 1;
+}
+
 // What a call gives is used up: promises are awaited, iterators are drained.
 async function use(value) {
   if (value instanceof Promise) value = await value;

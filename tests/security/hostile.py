@@ -64,7 +64,8 @@ class Row:
     Attributes:
         function: The path of the function that it drives.
         shape: What it drives it with.
-        call: An expression: the call.
+        source: The program.
+        fuel: Its limit.
     """
 
     function: str
@@ -111,7 +112,9 @@ def rows_of(function: Function, table: dict[str, Any]) -> Iterator[Row]:
             for with_name, arguments in table["with_receivers"].items():
                 yield row(f"{name}/{with_name}", receiver, arguments, apply)
     for number, special in enumerate(table["rows"].get(function.path, []), 1):
-        yield row(f"row {number}", "null", "[]", f"(async () => {{ {special} }})()", table["limits"]["fuel_of_rows"])
+        yield row(
+            f"row {number}", "null", "[]", f"(async () => {{ {special} }})()", table["limits"]["fuel_of_rows"]
+        )
 
 
 def _source(function: Function, own: str, receiver: str, arguments: str, call: str) -> str:
@@ -152,8 +155,8 @@ class Outcome:
 
 # The next run: it computes rightly, and nothing of the row before is there.
 CANARY = """
-[1 + 1, typeof leaked, "leaked" in Math, Reflect.ownKeys(globalThis).length, [3, 1, 2].sort().join(), typeof host,
-  JSON.stringify({ a: [1, "x", null] }), await Promise.resolve(7)]
+[1 + 1, typeof leaked, "leaked" in Math, Reflect.ownKeys(globalThis).length, typeof host,
+  [3, 1, 2].sort().join(), JSON.stringify({ a: [1, "x", null] }), await Promise.resolve(7)]
 """
 
 
@@ -203,21 +206,21 @@ def main() -> None:
 
 
 class Child:
-    """A process that runs rows. When it dies, or is silent for too long, the row is lost and a new one is made."""
+    """A process that runs rows, replaced when it dies or is silent for too long."""
 
     def __init__(self, patience: float) -> None:
-        self._patience = patience
+        self.patience = patience
         self._start()
 
     def _start(self) -> None:
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", str(Path(__file__))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         self._answers: Queue[str] = Queue()
-        threading.Thread(target=self._read, args=(self._process, self._answers), daemon=True).start()
+        threading.Thread(target=self._read, args=(self.process, self._answers), daemon=True).start()
 
     @staticmethod
     def _read(process: subprocess.Popen[str], answers: Queue[str]) -> None:
@@ -228,17 +231,17 @@ class Child:
 
     def run(self, row: Row) -> Outcome:
         """The row's outcome; of kind "death" or "hang" where there was none."""
-        assert self._process.stdin is not None
+        assert self.process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(asdict(row)) + "\n")
-            self._process.stdin.flush()
-            answer = self._answers.get(timeout=self._patience)
+            self.process.stdin.write(json.dumps(asdict(row)) + "\n")
+            self.process.stdin.flush()
+            answer = self._answers.get(timeout=self.patience)
         except BrokenPipeError:
             answer = ""
         except Empty:
-            return self._lost("hang", f"no answer for {self._patience} s")
+            return self._lost("hang", f"no answer for {self.patience} s")
         if not answer:
-            return self._lost("death", f"exit status {self._process.wait()}")
+            return self._lost("death", f"exit status {self.process.wait()}")
         return Outcome(**json.loads(answer))
 
     def _lost(self, kind: str, why: str) -> Outcome:
@@ -247,8 +250,8 @@ class Child:
         return Outcome(kind, why, True, 0, 0, 0, 0.0, [])
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self.process.kill()
+        self.process.communicate()
 
 
 def run_rows(rows: Sequence[Row], patience: float, processes: int) -> list[Outcome]:
