@@ -2,8 +2,8 @@
 
 walk.js lists every function that a program can reach, so that none is forgotten. Each is called with all that
 hostile.toml has: on hostile receivers, with hostile arguments, as a constructor, and in rows of its own. One
-that no row brings to a limit is listed there with the reason. Rows run in child processes (hostile.py), and one
-that kills or holds its process is named.
+that no row brings to a limit is listed there with the reason. Rows run in child processes (hostile.py): which
+one killed or held its process is known.
 """
 
 from __future__ import annotations
