@@ -33,7 +33,7 @@ lint: $(BUILD)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(wildcard guest/*.[ch] core/*.[ch] ext/*.[ch] tests/c/*.[ch] tests/c/guests/*.c)
+	$(BIN)/clang-format --dry-run --Werror $(wildcard guest/*.[ch] core/*.[ch] ext/*.[ch] tests/c/*.[ch] tests/*/*/*.c tests/native/*.c fuzz/*.c bench/*.c)
 
 bench: $(BUILD)/installed
 	$(BIN)/python -m bench

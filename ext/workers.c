@@ -24,9 +24,7 @@ PyObject *ext_run_submit(PyObject *object, PyObject *argument) {
   if (!ext_run_enter(run))
     return NULL;
   ext_completions *completions = (ext_completions *)argument;
-  run->job = (mb_job){
-    .run = run->run, .completions = completions->completions, .owner = run, .status = run->status
-  };
+  run->job = (mb_job){ .run = run->run, .completions = completions->completions, .owner = run, .status = run->status };
   mb_err err = mb_job_submit(&run->job);
   if (err) {
     ext_run_leave(run);
