@@ -19,7 +19,8 @@ class Row:
         name: Short name, for the filter; the part before the dot is its group.
         title: What is measured, for the table.
         kind: How it is measured: ``sync`` and ``async`` time runs of a program in a warm process, ``rate``
-            counts them, ``start`` times a whole process, ``memory`` and ``size`` ask for a number.
+            counts them, ``stop`` times how late an endless one ends at its limit of 50 ms, ``start`` times a
+            whole process, ``memory`` and ``size`` ask for a number.
         unit: Unit of the values; more is better for ``runs/s``, less for all others.
         sources: The program, by adapter name or by language. Each run gets it with another comment at its
             end, so that no run's source was seen before. For ``start`` it is what `python -c` gets.
@@ -82,6 +83,8 @@ DICTS = {
     "js": "Array.from({ length: 10000 }, (_, i) => ({ id: i, name: `item ${i}`, price: i / 2, ok: true }))",
     "monty": "[{'id': i, 'name': f'item {i}', 'price': i / 2, 'ok': True} for i in range(10000)]",
 }
+# What is stopped latest of tests/security/hostile.toml: memory that it has filled is given back first.
+LONG_JOIN = "Array.prototype.join.call({ length: 2 ** 53 - 1 }, 'x'.repeat(5000))"
 TEXT = {"js": "'x'.repeat(1000).repeat(1000)", "monty": "'x' * 1000000"}
 BYTES = {"js": "new Uint8Array(1000000).fill(120)", "monty": "b'x' * 1000000"}
 
@@ -172,6 +175,8 @@ ROWS = [
         sources=TRIVIAL,
         threads=2,
     ),
+    Row("stop.loop", "an endless loop, time past its limit", "stop", sources={"modebox": "for (;;);"}),
+    Row("stop.builtin", "an endless builtin, time past its limit", "stop", sources={"modebox": LONG_JOIN}),
     Row("size.wheel", "wheels, with dependencies", "size", unit="MB"),
     Row("size.installed", "installed, with dependencies", "size", unit="MB"),
     Row("size.extension", "largest shared object", "size", unit="MB"),

@@ -31,7 +31,10 @@ def open_sampler(row: Row, peer: Peer) -> AbstractContextManager[Sample] | None:
     """What takes the row's samples, sample(seconds) -> values; None where the peer does not have the row."""
     if peer.adapter == "native":
         return SAMPLERS_OF_NATIVE[row.kind](row) if row.native else None
-    if row.kind in ("sync", "async", "rate", "start") and row.source(peer.adapter, language_of(peer)) is None:
+    if (
+        row.kind in ("sync", "async", "rate", "stop", "start")
+        and row.source(peer.adapter, language_of(peer)) is None
+    ):
         return None
     return SAMPLERS[row.kind](row, peer)
 
@@ -188,5 +191,13 @@ def output_of(command: list[str]) -> str:
     return done.stdout
 
 
-SAMPLERS = {"sync": worker, "async": worker, "rate": worker, "start": start, "memory": memory, "size": size}
+SAMPLERS = {
+    "sync": worker,
+    "async": worker,
+    "rate": worker,
+    "stop": worker,
+    "start": start,
+    "memory": memory,
+    "size": size,
+}
 SAMPLERS_OF_NATIVE = {"sync": native_worker, "async": native_worker, "start": native_start}

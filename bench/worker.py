@@ -24,6 +24,7 @@ from .rows import Row, row_named
 
 COMMENT = {"js": "//", "monty": "#"}
 WARM_SECONDS = 0.05
+STOP_MS = 50
 READY_SECONDS = 30
 
 
@@ -138,6 +139,17 @@ def serve_rate(row: Row, adapter: Adapter, source: str) -> None:
             answer([sum(rate.result() for rate in rates)])
 
 
+def serve_stop(adapter: Adapter, source: str) -> None:
+    for seconds in requests():
+        times: list[float] = []
+        end = time.perf_counter() + seconds
+        while not times or time.perf_counter() < end:
+            start = time.perf_counter()
+            adapter.run_until(source, STOP_MS)
+            times.append((time.perf_counter() - start) * 1e3 - STOP_MS)
+        answer(times)
+
+
 def main(adapter_name: str, row_name: str) -> None:
     row = row_named(row_name)
     adapter = load(adapter_name)
@@ -148,6 +160,8 @@ def main(adapter_name: str, row_name: str) -> None:
     elif row.kind == "sync":
         made = row.made.get(adapter.LANGUAGE)
         serve_sync(row, adapter, source, made + end if made else None)
+    elif row.kind == "stop":
+        serve_stop(adapter, source)
     else:
         serve_rate(row, adapter, source)
 

@@ -11,6 +11,8 @@
 #include <time.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* A target may give an input to begin with: writes it and gives its size, at most 4096. */
+__attribute__((weak)) size_t fuzz_first_input(uint8_t *out);
 
 enum { POOL = 256, MAX_SIZE = 4096 };
 
@@ -87,6 +89,8 @@ int main(int argc, char **argv) {
   time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 10);
   state = argc > 2 ? strtoull(argv[2], NULL, 0) : 88172645463325252u;
   __sanitizer_set_death_callback(keep_input);
+  for (int i = 0; fuzz_first_input && i < POOL; i++)
+    pool[i].size = fuzz_first_input(pool[i].data);
   uint64_t runs = 0;
   for (; time(NULL) < end; runs++) {
     current = pool[pick(POOL)];

@@ -26,6 +26,9 @@ class Adapter(Protocol):
 
     def open_async(self) -> AbstractAsyncContextManager[AsyncRun]: ...
 
+    def run_until(self, source: str, timeout_ms: int) -> None:
+        """Runs an endless program to its limit; only for adapters with ``stop`` rows."""
+
 
 def load(name: str) -> Adapter:
     """The adapter of that name."""

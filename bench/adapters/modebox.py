@@ -26,3 +26,9 @@ async def open_async() -> AsyncIterator[AsyncRun]:
         return (await modebox.run(source, host_functions=functions)).value
 
     yield run
+
+
+def run_until(source: str, timeout_ms: int) -> None:
+    result = modebox.run_sync(source, limits={"timeout_ms": timeout_ms}, throw_on_error=False)
+    if result.error is None or result.error.kind != "Timeout":
+        raise ValueError(f"not stopped: {result}")

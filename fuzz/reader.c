@@ -1,4 +1,4 @@
-/* value.c: hostile value bytes through the reader; what it accepts is written again and must read the same. */
+/* reader.c: hostile value bytes through the reader; what it accepts is written again and must read the same. */
 #include <stdlib.h>
 #include <string.h>
 #include "../core/modebox.h"
