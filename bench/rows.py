@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .lag import SERIES
+from .stops import STOPS
+
 PROGRAMS = Path(__file__).parent / "programs"
+COMMENTS = {"js": "\n// ", "monty": "\n# "}
 EXPECTED = re.compile(r"// .* = (\d+)\n")
 
 
@@ -19,17 +23,22 @@ class Row:
         name: Short name, for the filter; the part before the dot is its group.
         title: What is measured, for the table.
         kind: How it is measured: ``sync`` and ``async`` time runs of a program in a warm process, ``rate``
-            counts them, ``stop`` times how late an endless one ends at its limit of 50 ms, ``start`` times a
-            whole process, ``memory`` and ``size`` ask for a number.
+            counts them, ``lag`` probes the event loop beside them; ``start`` times a whole process;
+            ``crowd``, ``waiting`` and ``memory`` take their values in a process of their own for each turn,
+            as ``trap`` does without Python; ``size`` asks for a number.
         unit: Unit of the values; more is better for ``runs/s``, less for all others.
         sources: The program, by adapter name or by language. Each run gets it with another comment at its
             end, so that no run's source was seen before. For ``start`` it is what `python -c` gets.
         made: A second program, run in turn with the first, whose time is taken off.
         function: Which of the worker's host functions the program can call as ``f``.
         expected: The program's value, or its length where it is no number.
+        ends: How each run ends instead, as the adapter's ``ending`` says it: the time is that to the error.
+        timeout_ms: Limit of each run's time.
+        series: What a turn gives one value of each; the table has a line for each.
         repeated: Whether each run has the same source instead.
         native: Whether bare quickjs-ng can run it too.
         threads: How many threads run programs at the same time.
+        at_once: How many runs of one event loop go on at the same time.
     """
 
     name: str
@@ -40,13 +49,21 @@ class Row:
     made: Mapping[str, str] = field(default_factory=dict)
     function: str | None = None
     expected: int = 2
+    ends: str | None = None
+    timeout_ms: int = 30_000
+    series: tuple[str, ...] = ()
     repeated: bool = False
     native: bool = False
     threads: int = 1
+    at_once: int = 1
 
     def source(self, adapter: str, language: str) -> str | None:
         """The program for a peer, or None when there is none."""
         return self.sources.get(adapter, self.sources.get(language))
+
+    def source_of_run(self, adapter: str, language: str) -> str:
+        """The program, so that a number at its end makes it another one."""
+        return (self.source(adapter, language) or "") + COMMENTS[language]
 
 
 PYTHON_ALONE = dict.fromkeys(("modebox", "monty", "quickjs_rs"), "print(1 + 1)")
@@ -83,9 +100,13 @@ DICTS = {
     "js": "Array.from({ length: 10000 }, (_, i) => ({ id: i, name: `item ${i}`, price: i / 2, ok: true }))",
     "monty": "[{'id': i, 'name': f'item {i}', 'price': i / 2, 'ok': True} for i in range(10000)]",
 }
-# What is stopped latest of tests/security/hostile.toml: memory that it has filled is given back first.
-LONG_JOIN = "Array.prototype.join.call({ length: 2 ** 53 - 1 }, 'x'.repeat(5000))"
 TEXT = {"js": "'x'.repeat(1000).repeat(1000)", "monty": "'x' * 1000000"}
+ONE_CALL = {"js": "await f(1) + 1", "monty": "await f(1) + 1"}
+THROW = {
+    "js": "function f() { throw new Error('x') }\nf()",
+    "monty": "def f():\n    raise ValueError('x')\nf()",
+}
+OVERFLOW = {"js": "function f() { f() }\nf()", "monty": "def f():\n    f()\nf()"}
 BYTES = {"js": "new Uint8Array(1000000).fill(120)", "monty": "b'x' * 1000000"}
 
 
@@ -104,6 +125,14 @@ def program_rows() -> list[Row]:
         name = f"cpu.{path.stem}"
         rows.append(Row(name, name, "sync", sources=sources, expected=int(expected[1]), native=True))
     return rows
+
+
+def stop_rows() -> list[Row]:
+    """One row for each endless program."""
+    return [
+        Row(f"stop.{name}", f"stop at 50 ms: {name}", "sync", sources=sources, ends="timeout", timeout_ms=50)
+        for name, sources in STOPS.items()
+    ]
 
 
 ROWS = [
@@ -175,8 +204,47 @@ ROWS = [
         sources=TRIVIAL,
         threads=2,
     ),
-    Row("stop.loop", "an endless loop, time past its limit", "stop", sources={"modebox": "for (;;);"}),
-    Row("stop.builtin", "an endless builtin, time past its limit", "stop", sources={"modebox": LONG_JOIN}),
+    Row("error.throw", "a run that throws", "sync", sources=THROW, ends="throw"),
+    Row("error.overflow", "a run that recurses endlessly", "sync", sources=OVERFLOW, ends="stack"),
+    Row("trap", "a run in C", "trap", unit="µs", series=("done", "access trap", "stack trap")),
+    *stop_rows(),
+    Row(
+        "lag.one",
+        "loop lag, 1 CPU run",
+        "lag",
+        sources=STOPS["loop"],
+        ends="timeout",
+        timeout_ms=1000,
+        series=SERIES,
+    ),
+    Row(
+        "lag.twenty",
+        "loop lag, 20 CPU runs",
+        "lag",
+        sources=STOPS["loop"],
+        ends="timeout",
+        timeout_ms=1000,
+        series=SERIES,
+        at_once=20,
+    ),
+    Row(
+        "crowd",
+        "1,000 runs at once, each awaits 10 ms",
+        "crowd",
+        sources=ONE_CALL,
+        function="resting",
+        series=("first", "warm"),
+        at_once=1000,
+    ),
+    Row(
+        "waiting",
+        "memory of a waiting run, of 500",
+        "waiting",
+        unit="kB",
+        sources=ONE_CALL,
+        series=("RSS", "PSS"),
+        at_once=500,
+    ),
     Row("size.wheel", "wheels, with dependencies", "size", unit="MB"),
     Row("size.installed", "installed, with dependencies", "size", unit="MB"),
     Row("size.extension", "largest shared object", "size", unit="MB"),

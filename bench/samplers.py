@@ -21,6 +21,8 @@ TIMEOUT_SECONDS = 90.0
 # Without cached bytecode a start would measure Python's compiler.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 MEGABYTE = 1e6
+WITHOUT_PROGRAM = {"memory", "size"}
+TRAP = ROOT / "build" / "dev" / "bench_trap"
 
 
 class UnavailableError(Exception):
@@ -31,10 +33,9 @@ def open_sampler(row: Row, peer: Peer) -> AbstractContextManager[Sample] | None:
     """What takes the row's samples, sample(seconds) -> values; None where the peer does not have the row."""
     if peer.adapter == "native":
         return SAMPLERS_OF_NATIVE[row.kind](row) if row.native else None
-    if (
-        row.kind in ("sync", "async", "rate", "stop", "start")
-        and row.source(peer.adapter, language_of(peer)) is None
-    ):
+    if row.kind == "trap":
+        return None if peer.version or peer.wheel else trap()
+    if row.kind not in WITHOUT_PROGRAM and row.source(peer.adapter, language_of(peer)) is None:
         return None
     return SAMPLERS[row.kind](row, peer)
 
@@ -157,9 +158,16 @@ def processes(command: list[str]) -> Iterator[Sample]:
 
 
 @contextmanager
-def memory(row: Row, peer: Peer) -> Iterator[Sample]:
-    """Resident memory of a fresh process."""
-    yield lambda seconds: [float(output_of([interpreter(peer), "-m", "bench.memory", peer.adapter])) / 1e3]
+def fresh(row: Row, peer: Peer) -> Iterator[Sample]:
+    """What the module of that name prints in a process of its own."""
+    command = [interpreter(peer), "-m", f"bench.{row.kind}", peer.adapter, row.name]
+    yield lambda seconds: read_samples(lambda: output_of(command))
+
+
+@contextmanager
+def trap() -> Iterator[Sample]:
+    """What the C program prints, which is built with this tree's core."""
+    yield lambda seconds: read_samples(lambda: output_of([str(TRAP)]))
 
 
 @contextmanager
@@ -195,9 +203,11 @@ SAMPLERS = {
     "sync": worker,
     "async": worker,
     "rate": worker,
-    "stop": worker,
+    "lag": worker,
     "start": start,
-    "memory": memory,
+    "crowd": fresh,
+    "waiting": fresh,
+    "memory": fresh,
     "size": size,
 }
 SAMPLERS_OF_NATIVE = {"sync": native_worker, "async": native_worker, "start": native_start}

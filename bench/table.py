@@ -6,7 +6,7 @@ import math
 import os
 import platform
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ MEAN_TITLES = {
     "median": "geometric mean against native, medians",
     "best": "geometric mean against native, best runs",
 }
+OF_STOPS: dict[str, Callable[[list[float]], float]] = {"median": statistics.median, "maximum": max}
 
 
 @dataclass(frozen=True)
@@ -73,23 +74,32 @@ def cpu_model() -> str:
 
 
 def lines_of(rows: Sequence[Row], peers: Sequence[Peer], measured: Measured) -> list[Line]:
-    """The table's lines, with the means of the CPU programs behind them."""
-    lines = []
-    for row in rows:
-        figures = figures_of(row, peers, measured)
-        lines.append(Line(row.name, row.title, row.unit, figures))
-    programs = [line for line in lines if line.name.startswith("cpu.")]
-    if programs:
+    """The table's lines; what groups of programs come to is behind them."""
+    lines = [line for row in rows for line in lines_of_row(row, peers, measured)]
+    if programs := [line for line in lines if line.name.startswith("cpu.")]:
         after = lines.index(programs[-1]) + 1
         lines[after:after] = [mean_line(programs, peers, which) for which in MEAN_TITLES]
+    if stops := [line for line in lines if line.name.startswith("stop.")]:
+        after = lines.index(stops[-1]) + 1
+        lines[after:after] = [stop_line(stops, peers, which) for which in OF_STOPS]
     return lines
 
 
-def figures_of(row: Row, peers: Sequence[Peer], measured: Measured) -> dict[str, Figure]:
+def lines_of_row(row: Row, peers: Sequence[Peer], measured: Measured) -> list[Line]:
+    """One, or one for each series."""
+    if not row.series:
+        return [Line(row.name, row.title, row.unit, figures_of(row, peers, measured))]
+    return [
+        Line(f"{row.name}.{name}", f"{row.title}: {name}", row.unit, figures_of(row, peers, measured, index))
+        for index, name in enumerate(row.series)
+    ]
+
+
+def figures_of(row: Row, peers: Sequence[Peer], measured: Measured, index: int = 0) -> dict[str, Figure]:
     figures = {}
     best = max if row.unit == "runs/s" else min
     for peer in peers:
-        if samples := measured.samples.get((row.name, peer.name)):
+        if samples := measured.samples.get((row.name, peer.name), [])[index :: len(row.series) or 1]:
             figures[peer.name] = Figure(statistics.median(samples), best(samples), len(samples))
     return with_ratios(figures)
 
@@ -117,6 +127,17 @@ def mean_line(programs: Sequence[Line], peers: Sequence[Peer], which: str) -> Li
             mean = math.exp(statistics.fmean(map(math.log, ratios)))
             figures[peer.name] = Figure(mean, mean, len(ratios))
     return Line(f"cpu.mean_{which}", MEAN_TITLES[which], f"of {len(programs)}", with_ratios(figures))
+
+
+def stop_line(stops: Sequence[Line], peers: Sequence[Peer], which: str) -> Line:
+    """Median or maximum over the endless programs that the peer ran."""
+    figures = {}
+    for peer in peers:
+        if ran := [line.figures[peer.name] for line in stops if peer.name in line.figures]:
+            of_all = OF_STOPS[which]
+            median, best = of_all([f.median for f in ran]), of_all([f.best for f in ran])
+            figures[peer.name] = Figure(median, best, len(ran))
+    return Line(f"stop.{which}", f"stop at 50 ms: {which} of programs", "ms", with_ratios(figures))
 
 
 def as_json(lines: Sequence[Line], peers: Sequence[Peer], measured: Measured) -> dict[str, Any]:

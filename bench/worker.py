@@ -20,15 +20,19 @@ from contextlib import ExitStack
 from typing import Any
 
 from .adapters import Adapter, Functions, Run, load
-from .rows import Row, row_named
+from .lag import lags_during, summary
+from .rows import COMMENTS, Row, row_named
 
-COMMENT = {"js": "//", "monty": "#"}
 WARM_SECONDS = 0.05
-STOP_MS = 50
 READY_SECONDS = 30
 
 
 async def called_async(x: int) -> int:
+    return x
+
+
+async def called_resting(x: int) -> int:
+    await asyncio.sleep(0.01)
     return x
 
 
@@ -45,6 +49,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "bytes": lambda: BYTES,
     "dicts": lambda: DICTS,
     "plain": lambda x: x,
+    "resting": called_resting,
     "sleeping": called_sleeping,
     "text": lambda: TEXT,
 }
@@ -62,10 +67,18 @@ def functions_of(row: Row) -> Functions:
 
 
 def check(row: Row, value: Any) -> None:
-    """Stops the worker when a program gives a wrong value."""
+    """Stops the worker when a program gives a wrong value, or one where it ought to fail."""
+    if row.ends is not None:
+        raise ValueError(f"ended, but not by {row.ends}")
     found = value if isinstance(value, (int, float)) else len(value)
     if found != row.expected:
         raise ValueError(f"expected {row.expected}, not {found}")
+
+
+def check_ending(row: Row, adapter: Adapter, error: Exception) -> None:
+    """Stops the worker when a program fails in another way than it ought to."""
+    if row.ends is None or adapter.ending(error) != row.ends:
+        raise error
 
 
 def requests() -> Iterator[float]:
@@ -82,30 +95,35 @@ def answer(samples: list[float]) -> None:
 def serve_sync(row: Row, adapter: Adapter, source: str, made: str | None) -> None:
     sources, functions = sources_of(row, source), functions_of(row)
     bases = sources_of(row, made) if made else None
-    with adapter.open_sync() as run:
+    with adapter.open_sync(row.timeout_ms) as run:
         for seconds in requests():
             times: list[float] = []
             base_times: list[float] = []
             end = time.perf_counter() + seconds
             while not times or time.perf_counter() < end:
-                times.append(timed(row, run, next(sources), functions))
+                times.append(timed(row, adapter, run, next(sources), functions))
                 if bases:
-                    base_times.append(timed(row, run, next(bases), functions))
+                    base_times.append(timed(row, adapter, run, next(bases), functions))
             answer([statistics.median(times) - statistics.median(base_times)] if bases else times)
 
 
-def timed(row: Row, run: Run, source: str, functions: Functions) -> float:
+def timed(row: Row, adapter: Adapter, run: Run, source: str, functions: Functions) -> float:
     """Milliseconds of one run."""
     start = time.perf_counter()
-    value = run(source, functions)
-    elapsed = (time.perf_counter() - start) * 1e3
-    check(row, value)
+    try:
+        value = run(source, functions)
+    except Exception as error:
+        elapsed = (time.perf_counter() - start) * 1e3
+        check_ending(row, adapter, error)
+    else:
+        elapsed = (time.perf_counter() - start) * 1e3
+        check(row, value)
     return elapsed
 
 
 async def serve_async(row: Row, adapter: Adapter, source: str) -> None:
     sources, functions = sources_of(row, source), functions_of(row)
-    async with adapter.open_async() as run:
+    async with adapter.open_async(row.timeout_ms) as run:
         for seconds in requests():
             times: list[float] = []
             end = time.perf_counter() + seconds
@@ -132,36 +150,42 @@ def count_runs(run: Run, sources: Iterator[str], seconds: float, go: threading.B
 
 def serve_rate(row: Row, adapter: Adapter, source: str) -> None:
     with ExitStack() as stack, ThreadPoolExecutor(row.threads) as pool:
-        runs = [stack.enter_context(adapter.open_sync()) for _ in range(row.threads)]
+        runs = [stack.enter_context(adapter.open_sync(row.timeout_ms)) for _ in range(row.threads)]
         for seconds in requests():
             go = threading.Barrier(row.threads, timeout=READY_SECONDS)
             rates = [pool.submit(count_runs, run, sources_of(row, source), seconds, go) for run in runs]
             answer([sum(rate.result() for rate in rates)])
 
 
-def serve_stop(adapter: Adapter, source: str) -> None:
-    for seconds in requests():
-        times: list[float] = []
-        end = time.perf_counter() + seconds
-        while not times or time.perf_counter() < end:
-            start = time.perf_counter()
-            adapter.run_until(source, STOP_MS)
-            times.append((time.perf_counter() - start) * 1e3 - STOP_MS)
-        answer(times)
+async def serve_lag(row: Row, adapter: Adapter, source: str) -> None:
+    sources = sources_of(row, source)
+    async with adapter.open_async(row.timeout_ms, row.at_once) as run:
+
+        async def computing() -> None:
+            try:
+                check(row, await run(next(sources), {}))
+            except Exception as error:
+                check_ending(row, adapter, error)
+
+        async def all_computing() -> None:
+            await asyncio.gather(*(computing() for _ in range(row.at_once)))
+
+        for _ in requests():
+            idle = await lags_during(asyncio.sleep(row.timeout_ms / 1e3))
+            answer(summary(idle) + summary(await lags_during(all_computing())))
 
 
 def main(adapter_name: str, row_name: str) -> None:
     row = row_named(row_name)
     adapter = load(adapter_name)
-    end = f"\n{COMMENT[adapter.LANGUAGE]} "
-    source = (row.source(adapter_name, adapter.LANGUAGE) or "") + end
+    source = row.source_of_run(adapter_name, adapter.LANGUAGE)
     if row.kind == "async":
         asyncio.run(serve_async(row, adapter, source))
     elif row.kind == "sync":
         made = row.made.get(adapter.LANGUAGE)
-        serve_sync(row, adapter, source, made + end if made else None)
-    elif row.kind == "stop":
-        serve_stop(adapter, source)
+        serve_sync(row, adapter, source, made + COMMENTS[adapter.LANGUAGE] if made else None)
+    elif row.kind == "lag":
+        asyncio.run(serve_lag(row, adapter, source))
     else:
         serve_rate(row, adapter, source)
 

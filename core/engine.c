@@ -1,5 +1,6 @@
 #include "engine.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine_id.h" /* generated: MB_ENGINE_ID */
@@ -17,7 +18,8 @@ struct mb_engine {
   bool guarded;
   pthread_mutex_t lock; /* of what follows */
   mb_instance *pool;
-  uint32_t pooled, max_pooled;
+  uint32_t max_pooled;
+  _Atomic uint32_t pooled; /* also read without the lock, as a guess */
 };
 
 /* ---- building the image */
@@ -175,7 +177,7 @@ mb_err mb_engine_take(mb_engine *engine, mb_instance **out, uint32_t pages) {
 }
 
 void mb_engine_give(mb_engine *engine, mb_instance *instance, bool intact) {
-  size_t kept = engine->pooled < KEPT_POOLED ? KEPT_GROWTH : 0; /* read without the lock: a guess is good enough */
+  size_t kept = atomic_load_explicit(&engine->pooled, memory_order_relaxed) < KEPT_POOLED ? KEPT_GROWTH : 0;
   if (intact && mb_instance_reset(instance, &engine->image, kept) && put_pooled(engine, instance))
     return;
   mb_instance_free(instance);

@@ -243,6 +243,7 @@ static mb_err prepare(mb_run *run, mb_entry entry, uint32_t a, uint32_t b, mb_vi
 }
 
 static mb_err enter_prepared(mb_run *run) {
+  mb_trap_install();
   mb_err err;
   uint32_t size = (uint32_t)run->input_size;
   if (run->input)
@@ -298,6 +299,14 @@ static mb_status check_limits(mb_run *run, int64_t entered, int64_t slice_end, b
   return MB_YIELDED;
 }
 
+/* A guest that runs out of memory where it cannot throw says so in its mailbox, and stops. */
+static mb_status end_in_guest(mb_run *run, mb_trap trap) {
+  guest_mailbox box = mb_outbox_mailbox(run->instance, mb_engine_base(run->engine)->mailbox);
+  if (trap == MB_TRAP_UNREACHABLE && box.error_kind == GUEST_ERROR_MEMORY)
+    return end_at_limit(run, MB_LIMIT_MEMORY);
+  return end_with_trap(run, trap);
+}
+
 static mb_status step(mb_run *run, int64_t entered, int64_t slice_end) {
   for (;;) {
     if (run->phase == PREPARED && enter_prepared(run))
@@ -311,7 +320,7 @@ static mb_status step(mb_run *run, int64_t entered, int64_t slice_end) {
       if (status != MB_YIELDED || yield)
         return run->status = status;
     } else if (event != MB_EVENT_RETURNED) {
-      return end_with_trap(run, (mb_trap)event);
+      return end_in_guest(run, (mb_trap)event);
     } else if (!run->input) {
       return take_outcome(run);
     } else if (!input_made(run)) {
@@ -403,7 +412,6 @@ mb_err mb_run_new(mb_run **out, mb_engine *engine, const mb_program *program) {
   run->clock_base = program->clock_ns;
   run->logs.limit = program->limits.log_bytes;
   mb_calls_init(&run->calls);
-  mb_trap_install();
   mb_err err = mb_engine_take(engine, &run->instance, pages_for(program->limits.memory_bytes));
   if (!err) {
     grant(run, 0);

@@ -29,8 +29,9 @@ NOINLINE void mb_trap_leave(void) {
 
 static struct sigaction previous_segv, previous_bus;
 
-/* Set while a previous handler runs: it may restore us and raise the signal anew, as CPython's faulthandler does. */
-static _Thread_local volatile sig_atomic_t chaining;
+/* Where a previous handler was called from: it may restore us and raise the signal anew, as CPython's faulthandler
+ * does. A handler that leaves by siglongjmp leaves this behind. */
+static _Thread_local const uint8_t *volatile chaining_frame;
 
 /* Ends as if nobody handled the signal: a fault comes again by itself, a sent signal is sent again. */
 static void take_default(int signal_number, const siginfo_t *info) {
@@ -39,10 +40,24 @@ static void take_default(int signal_number, const siginfo_t *info) {
     raise(signal_number);
 }
 
+static uint8_t *stack_pointer(const ucontext_t *context) {
+#if defined(__x86_64__)
+  return (uint8_t *)context->uc_mcontext.gregs[REG_RSP];
+#else
+  return (uint8_t *)context->uc_mcontext.sp;
+#endif
+}
+
+/* Was the signal raised by the previous handler, further down the same stack? */
+static bool is_nested(const uint8_t *sp) {
+  enum { DEEPEST = 1 << 20 };
+  return chaining_frame && sp < chaining_frame && chaining_frame - sp < DEEPEST;
+}
+
 static void chain(int signal_number, siginfo_t *info, void *context) {
   const struct sigaction *previous = signal_number == SIGBUS ? &previous_bus : &previous_segv;
   bool simple = !(previous->sa_flags & SA_SIGINFO);
-  if (chaining || (simple && previous->sa_handler == SIG_DFL)) {
+  if (is_nested(stack_pointer(context)) || (simple && previous->sa_handler == SIG_DFL)) {
     take_default(signal_number, info);
     return;
   }
@@ -55,24 +70,16 @@ static void chain(int signal_number, siginfo_t *info, void *context) {
   if (!(previous->sa_flags & SA_NODEFER))
     sigaddset(&during, signal_number);
   pthread_sigmask(SIG_BLOCK, &during, &before);
-  chaining = 1;
+  chaining_frame = __builtin_frame_address(0);
   if (simple)
     previous->sa_handler(signal_number);
   else
     previous->sa_sigaction(signal_number, info, context);
-  chaining = 0;
+  chaining_frame = NULL;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- faults of ours */
-
-static uint8_t *stack_pointer(const ucontext_t *context) {
-#if defined(__x86_64__)
-  return (uint8_t *)context->uc_mcontext.gregs[REG_RSP];
-#else
-  return (uint8_t *)context->uc_mcontext.sp;
-#endif
-}
 
 /* On return from the handler the thread goes on in the second half of mb_switch, on its scheduler's stack. */
 static void go_to_scheduler(ucontext_t *context, const mb_trap_scope *scope, mb_trap trap) {
@@ -126,10 +133,11 @@ static bool is_ours(const struct sigaction *action) {
   return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_fault;
 }
 
-static void install(int signal_number, struct sigaction *previous) {
+/* false: the signal is ours already. */
+static bool install(int signal_number, struct sigaction *previous) {
   struct sigaction now;
   if (sigaction(signal_number, NULL, &now) || is_ours(&now))
-    return;
+    return false;
   pthread_mutex_lock(&lock);
   if (!sigaction(signal_number, NULL, &now) && !is_ours(&now)) {
     *previous = now;
@@ -138,11 +146,13 @@ static void install(int signal_number, struct sigaction *previous) {
     sigaction(signal_number, &ours, NULL);
   }
   pthread_mutex_unlock(&lock);
+  return true;
 }
 
+/* Who takes one of the two takes both: where SIGSEGV is ours there is nothing to do. */
 void mb_trap_install(void) {
-  install(SIGSEGV, &previous_segv);
-  install(SIGBUS, &previous_bus);
+  if (install(SIGSEGV, &previous_segv))
+    install(SIGBUS, &previous_bus);
 }
 
 /* ---- alternate signal stacks: a fault on a full stack cannot be handled there */

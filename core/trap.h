@@ -15,7 +15,8 @@ typedef struct mb_trap_scope {
   mb_sanitizer sanitizer;
 } mb_trap_scope;
 
-/* Puts the handler on top, if another one took the signals meanwhile. Before each run; any thread. */
+/* Puts the handler on top, if another one took the signals meanwhile. Before each call into a guest: a host function may
+ * have brought one. Any thread. */
 void mb_trap_install(void);
 /* Gives this thread an alternate signal stack that is large enough. false: no memory. */
 MB_CHECKED bool mb_trap_thread_ready(void);

@@ -87,7 +87,7 @@ typedef struct guest_mailbox {
   uint32_t memory_limit;         /* bytes that the engine may allocate */
   uint32_t value_limit;          /* bytes of one argument list or result */
   uint32_t mode;                 /* guest_mode */
-  uint32_t error_kind;           /* guest -> host: guest_error_kind, valid with GUEST_THREW */
+  uint32_t error_kind; /* guest -> host: guest_error_kind, valid with GUEST_THREW, and at an unreachable trap */
   /* guest -> host */
   guest_address input;       /* the input buffer ... */
   guest_address input_size;  /* ... and its size */

@@ -24,6 +24,20 @@ void guest_memory_low(JSRuntime *runtime) {
   JS_SetMemoryLimit(runtime, limit + RESERVE);
 }
 
+static int compiling; /* compilations that are under way, one in the other */
+
+/* Called by the engine (edits of it), as the next one is. */
+void guest_compiling(int change) {
+  compiling += change;
+}
+
+void *guest_allocation_failed(void) {
+  if (!compiling)
+    return NULL;
+  mailbox.error_kind = GUEST_ERROR_MEMORY; /* the host takes the trap for what it is */
+  __builtin_trap();
+}
+
 void memory_close_reserve(JSRuntime *runtime) {
   if (!is_open)
     return;

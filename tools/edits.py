@@ -146,6 +146,21 @@ bool JS_IsError(""",
 """,
     ),
     Edit(
+        why="an error whose message there is no memory for is out of memory",
+        file="quickjs.c",
+        definition="static JSValue JS_MakeError2(",
+        anchor="""\
+    if (JS_IsException(msg))
+        msg = JS_NewString(ctx, "Invalid error message");
+""",
+        replacement="""\
+    if (JS_IsException(msg)) {
+        JS_FreeValue(ctx, obj);
+        return JS_EXCEPTION;
+    }
+""",
+    ),
+    Edit(
         why="out of memory stays the pending error when another one cannot be made",
         file="quickjs.c",
         definition="JS_ThrowError2(",
@@ -169,16 +184,103 @@ bool JS_IsError(""",
 """,
     ),
     Edit(
-        why="a program that does not fit in memory is no syntax error",
+        why="the guest hears of allocations that fail: malloc",
         file="quickjs.c",
-        definition="int JS_PRINTF_FORMAT_ATTR(2, 3) js_parse_error(",
-        anchor="    va_start(ap, fmt);\n",
+        definition="void *js_malloc_rt(",
+        anchor="""\
+        return NULL;
+
+    ptr = js_arena_malloc(rt, size);
+    if (!ptr)
+        return NULL;
+""",
         replacement="""\
-    if (s->cur_func && dbuf_error(&s->cur_func->byte_code)) {
-        JS_ThrowOutOfMemory(ctx);
-        return -1;
-    }
-    va_start(ap, fmt);
+        return guest_allocation_failed();
+
+    ptr = js_arena_malloc(rt, size);
+    if (!ptr)
+        return guest_allocation_failed();
+""",
+    ),
+    Edit(
+        why="the guest hears of allocations that fail: calloc",
+        file="quickjs.c",
+        definition="void *js_calloc_rt(",
+        anchor="""\
+        return NULL;
+
+    ptr = js_arena_calloc(rt, count, size);
+    if (!ptr)
+        return NULL;
+""",
+        replacement="""\
+        return guest_allocation_failed();
+
+    ptr = js_arena_calloc(rt, count, size);
+    if (!ptr)
+        return guest_allocation_failed();
+""",
+    ),
+    Edit(
+        why="the guest hears of allocations that fail: realloc",
+        file="quickjs.c",
+        definition="void *js_realloc_rt(",
+        anchor="""\
+        return NULL;
+
+    ptr = js_arena_realloc(rt, ptr, size);
+    if (!ptr)
+        return NULL;
+""",
+        replacement="""\
+        return guest_allocation_failed();
+
+    ptr = js_arena_realloc(rt, ptr, size);
+    if (!ptr)
+        return guest_allocation_failed();
+""",
+    ),
+    Edit(
+        why="the guest hears of allocations that fail: the declarations",
+        file="quickjs.c",
+        definition="void *js_calloc_rt(",
+        anchor="void *js_calloc_rt(",
+        replacement="""\
+extern void *guest_allocation_failed(void);
+extern void guest_compiling(int change);
+
+void *js_calloc_rt(""",
+    ),
+    Edit(
+        why="the guest knows when the compiler is at work: from here ...",
+        file="quickjs.c",
+        definition="static JSValue __JS_EvalInternal(",
+        anchor="    s->cur_func = fd;\n",
+        replacement="    s->cur_func = fd;\n    guest_compiling(1);\n",
+    ),
+    Edit(
+        why="the guest knows when the compiler is at work: ... to here ...",
+        file="quickjs.c",
+        definition="static JSValue __JS_EvalInternal(",
+        anchor="    fun_obj = js_create_function(ctx, fd);\n",
+        replacement="    fun_obj = js_create_function(ctx, fd);\n    guest_compiling(-1);\n",
+    ),
+    Edit(
+        why="the guest knows when the compiler is at work: ... or, when it has failed, to here",
+        file="quickjs.c",
+        definition="static JSValue __JS_EvalInternal(",
+        anchor="    fail:\n        free_token(s, &s->token);\n",
+        replacement="    fail:\n        guest_compiling(-1);\n        free_token(s, &s->token);\n",
+    ),
+    Edit(
+        why="a regular expression that does not fit in memory is no syntax error",
+        file="quickjs.c",
+        definition="static JSValue js_compile_regexp(",
+        anchor="    if (!re_bytecode_buf) {\n",
+        replacement="""\
+    if (!re_bytecode_buf && !strcmp(error_msg, "out of memory"))
+        return JS_ThrowOutOfMemory(ctx);
+    if (!re_bytecode_buf) {
 """,
     ),
     Edit(

@@ -1,8 +1,8 @@
 """One module for each interface that the bench drives.
 
 Each has LANGUAGE, the language of its programs, and open_sync and open_async, context managers that give a
-function which runs one program in a fresh state: run(source, functions) -> value. It can be imported only
-in the peer's own environment.
+function which runs one program in a fresh state: run(source, functions) -> value. ending says how a run that
+raised ended. A module can be imported only in the peer's own environment.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ class Adapter(Protocol):
 
     LANGUAGE: str
 
-    def open_sync(self) -> AbstractContextManager[Run]: ...
+    def open_sync(self, timeout_ms: int) -> AbstractContextManager[Run]:
+        """Each run has that limit of time."""
 
-    def open_async(self) -> AbstractAsyncContextManager[AsyncRun]: ...
+    def open_async(
+        self, timeout_ms: int, at_once: int | None = None
+    ) -> AbstractAsyncContextManager[AsyncRun]:
+        """So many runs must be able to go on at once; None leaves that to the interface's defaults."""
 
-    def run_until(self, source: str, timeout_ms: int) -> None:
-        """Runs an endless program to its limit; only for adapters with ``stop`` rows."""
+    def ending(self, error: Exception) -> str | None:
+        """``timeout``, ``stack`` or ``throw``; None for all else."""
 
 
 def load(name: str) -> Adapter:

@@ -136,15 +136,18 @@ class Outcome:
     Attributes:
         kind: "completed", or the error's kind.
         error: The error's text.
+        trap: Whether the sandbox broke off: out of bounds, or deeper than the engine noticed.
         called: Whether the program got as far as its call.
         ticks: Of the whole run.
         longest_unchecked: Ticks between two looks at the limits, at most.
         memory: Bytes, at most.
+        milliseconds: Of the whole run, for people.
         after: What the next run on the same sandbox gave.
     """
 
     kind: str
     error: str
+    trap: bool
     called: bool
     ticks: int
     longest_unchecked: int
@@ -184,6 +187,7 @@ def run_row(row: Row, limits: dict[str, Any], runner: modebox.Runner) -> Outcome
     return Outcome(
         kind=ending.kind if ending else "completed",
         error=f"{ending.name}: {ending.message}"[:200] if ending else "",
+        trap=run.status == _outcome.TRAP,
         called=bool(logs),
         ticks=stats[2],
         longest_unchecked=stats[_LONGEST_UNCHECKED],
@@ -247,7 +251,7 @@ class Child:
     def _lost(self, kind: str, why: str) -> Outcome:
         self.close()
         self._start()
-        return Outcome(kind, why, True, 0, 0, 0, 0.0, [])
+        return Outcome(kind, why, False, True, 0, 0, 0, 0.0, [])
 
     def close(self) -> None:
         self.process.kill()

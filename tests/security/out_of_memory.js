@@ -1,4 +1,4 @@
-// Runs ATTEMPT, put after this text, with ever more memory left. What it gave, where that was neither right nor "out of memory".
+// Makes an attempt with ever more memory left. Logs how many bytes that is, and warns of what was neither right nor "out of memory".
 
 let keep = null;
 
@@ -30,7 +30,7 @@ async function room() {
 }
 
 async function sweep(attempt, first, last, step) {
-  const OUT_OF_MEMORY = "InternalError: out of memory", odd = new Set();
+  const OUT_OF_MEMORY = "InternalError: out of memory";
   const measure = () => {
     let value;
     try {
@@ -46,12 +46,12 @@ async function sweep(attempt, first, last, step) {
   measure();
   const right = measure(), most = await room();
   for (let left = first; left < last; left += step) {
+    console.log(left);
     try {
       keep = new ArrayBuffer(most - left);
     } catch {}
     const got = measure();
     await null;
-    if (got !== right && got !== OUT_OF_MEMORY) odd.add(`${got.slice(0, 100)} with ${left} bytes left, and not ${right.slice(0, 100)}`);
+    if (got !== right && got !== OUT_OF_MEMORY) console.warn(`odd: ${got.slice(0, 100)} with ${left} bytes left, and not ${right.slice(0, 100)}`);
   }
-  return [...odd];
 }

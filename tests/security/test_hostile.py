@@ -57,6 +57,10 @@ def test_every_row_ends_with_an_error_or_at_a_limit(ran: Ran) -> None:
     assert ran.wrong(lambda outcome: outcome.kind in _ENDINGS) == []
 
 
+def test_deep_recursion_is_an_error_that_the_program_can_catch(ran: Ran) -> None:
+    assert ran.wrong(lambda outcome: not outcome.trap) == []
+
+
 def test_every_row_came_to_its_call(ran: Ran) -> None:
     assert ran.wrong(lambda outcome: outcome.called) == []
 
