@@ -3,6 +3,7 @@
 # make lint    formatters, linters, type checker
 # make bench   measurements
 # make fuzz    the fuzzers, for a while
+# make mutants that the tests notice when a check is taken out of the core
 # make wheel   a wheel built with a profile of a training run, in dist/
 # make clean   removes what was built; the cache of pinned downloads stays
 
@@ -16,7 +17,7 @@ NATIVE := build/native/modebox-native
 # All files that are compiled into the extension module, or decide how.
 SOURCES := $(wildcard guest/*.[ch] core/*.[chS] ext/*.[ch] tests/c/*.[ch] tests/c/guests/*.c tools/*.py tools/engine/*.h) CMakeLists.txt
 
-.PHONY: demo test test-sdist lint bench fuzz wheel clean
+.PHONY: demo test test-sdist lint bench fuzz mutants wheel clean
 
 demo: $(BUILD)/installed
 	$(BIN)/python examples/demo.py
@@ -37,6 +38,9 @@ lint: $(BUILD)/installed
 
 bench: $(BUILD)/installed
 	$(BIN)/python -m bench
+
+mutants: $(BUILD)/installed
+	$(BIN)/python tests/mutants/run.py
 
 fuzz: $(BUILD)/installed
 	$(BIN)/python fuzz/run.py

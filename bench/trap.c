@@ -1,6 +1,7 @@
 /* Prints, as JSON, the microseconds of a run that ends well, of one that reads outside its memory, and of one that recurses past
  * its stack: medians of many, in turns. All are programs of tests/c/guests/traps.c and do next to nothing else. A trap
  * costs the instance, so what the run after it takes longer, to make a new one, counts with the trap. */
+#define _GNU_SOURCE
 #include <time.h>
 #include "../tests/c/check.h"
 

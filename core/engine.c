@@ -1,8 +1,8 @@
 #include "engine.h"
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lock.h"
 #include "engine_id.h" /* generated: MB_ENGINE_ID */
 
 enum {
@@ -16,7 +16,6 @@ enum {
 struct mb_engine {
   mb_image image;
   bool guarded;
-  pthread_mutex_t lock; /* of what follows */
   mb_instance *pool;
   uint32_t max_pooled;
   _Atomic uint32_t pooled; /* also read without the lock, as a guess */
@@ -32,13 +31,25 @@ static bool call_to_end(mb_instance *instance, mb_entry entry) {
   return mb_instance_resume(instance) == MB_EVENT_RETURNED;
 }
 
+/* Room for the table that a build of the guest fills (wasm_rt_allocate_funcref_table). */
+static bool allocate_tables(mb_image *image) {
+  for (unsigned build = 0; build < 2; build++) {
+    wasm_rt_funcref_table_t *table = &image->tables[build];
+    table->data = calloc(MB_GUEST_TABLE_SIZE, sizeof *table->data);
+    table->size = table->max_size = MB_GUEST_TABLE_SIZE;
+    if (!table->data)
+      return false;
+  }
+  return true;
+}
+
 /* Both builds write the same data; each has a table of its own functions. */
 static void instantiate(mb_instance *instance, mb_image *image) {
   const mb_code *own = instance->code;
   const mb_code *const builds[2] = { &mb_code_bounds, &mb_code_guard };
   for (unsigned build = 0; build < 2; build++) {
+    instance->guest.w2c_T0 = image->tables[build];
     builds[build]->instantiate(&instance->guest);
-    image->tables[build] = instance->guest.w2c_T0;
   }
   instance->guest.w2c_T0 = image->tables[own == &mb_code_guard];
 }
@@ -55,6 +66,8 @@ static mb_err capture(mb_instance *instance, mb_image *image) {
 
 static mb_err build_image(mb_image *image, bool guarded) {
   mb_instance *instance;
+  if (!allocate_tables(image))
+    return MB_ERR_NO_MEMORY;
   mb_err err = mb_instance_new_bare(&instance, guarded, MB_GUEST_INITIAL_PAGES, BUILD_PAGES);
   if (err)
     return err;
@@ -71,7 +84,7 @@ static mb_err build_image(mb_image *image, bool guarded) {
 
 static void free_tables(mb_image *image) {
   for (unsigned build = 0; build < 2; build++)
-    wasm_rt_free_funcref_table(&image->tables[build]);
+    free(image->tables[build].data);
 }
 
 /* Is there address space for guard pages, and to spare? */
@@ -93,6 +106,7 @@ mb_err mb_engine_new(mb_engine **out, const mb_engine_config *config) {
   mb_memory_kind kind = config ? config->memory : MB_MEMORY_ANY;
   engine->guarded = kind == MB_MEMORY_GUARD || (kind == MB_MEMORY_ANY && can_guard());
   engine->max_pooled = config && config->pooled ? config->pooled : DEFAULT_POOLED;
+  mb_lock_init();
   mb_trap_install();
   mb_err err = mb_trap_thread_ready() ? build_image(&engine->image, engine->guarded) : MB_ERR_NO_MEMORY;
   if (err) {
@@ -100,7 +114,6 @@ mb_err mb_engine_new(mb_engine **out, const mb_engine_config *config) {
     free(engine);
     return err;
   }
-  pthread_mutex_init(&engine->lock, NULL);
   *out = engine;
   return MB_OK;
 }
@@ -111,7 +124,6 @@ void mb_engine_free(mb_engine *engine) {
     engine->pool = instance->next;
     mb_instance_free(instance);
   }
-  pthread_mutex_destroy(&engine->lock);
   mb_os_image_free(&engine->image.pages);
   free_tables(&engine->image);
   free(engine);
@@ -132,25 +144,25 @@ const mb_image *mb_engine_base(const mb_engine *engine) {
 /* ---- the pool: last in, first out, so that warm memory is used again */
 
 static mb_instance *take_pooled(mb_engine *engine) {
-  pthread_mutex_lock(&engine->lock);
+  mb_lock();
   mb_instance *instance = engine->pool;
   if (instance) {
     engine->pool = instance->next;
     engine->pooled--;
   }
-  pthread_mutex_unlock(&engine->lock);
+  mb_unlock();
   return instance;
 }
 
 static bool put_pooled(mb_engine *engine, mb_instance *instance) {
-  pthread_mutex_lock(&engine->lock);
+  mb_lock();
   bool room = engine->pooled < engine->max_pooled;
   if (room) {
     instance->next = engine->pool;
     engine->pool = instance;
     engine->pooled++;
   }
-  pthread_mutex_unlock(&engine->lock);
+  mb_unlock();
   return room;
 }
 

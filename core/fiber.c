@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "fiber.h"
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "lock.h"
 #include "os.h"
 #include "sanitizer.h"
 
@@ -13,7 +13,6 @@ enum {
   KEPT_SIZE = 64 << 10, /* of a pooled stack's memory */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mb_fiber *pool;
 
 static mb_fiber *fiber_new(void) {
@@ -33,11 +32,11 @@ static mb_fiber *fiber_new(void) {
 }
 
 mb_fiber *mb_fiber_take(void) {
-  pthread_mutex_lock(&lock);
+  mb_lock();
   mb_fiber *fiber = pool;
   if (fiber)
     pool = fiber->next;
-  pthread_mutex_unlock(&lock);
+  mb_unlock();
   return fiber ? fiber : fiber_new();
 }
 
@@ -54,10 +53,10 @@ void mb_fiber_give(mb_fiber *fiber) {
   mb_sanitizer_disarm(fiber);
   if (went_deep(fiber))
     (void)!mb_os_discard(fiber->low, STACK_SIZE - KEPT_SIZE); /* a stack needs no clean memory */
-  pthread_mutex_lock(&lock);
+  mb_lock();
   fiber->next = pool;
   pool = fiber;
-  pthread_mutex_unlock(&lock);
+  mb_unlock();
 }
 
 /* What mb_switch finds when it comes here for the first time: see switch.S for the order. */

@@ -113,6 +113,8 @@ static int open_pagemap(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
   int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), expected = -1;
+  if (file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+    return -1; /* perhaps next time */
   if (file < 0)
     file = -2;
   if (atomic_compare_exchange_strong(&pagemap, &expected, file))

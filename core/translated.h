@@ -1,7 +1,7 @@
 /* translated.h: the guest as generated C: one struct, two builds of its code. */
 #ifndef MB_TRANSLATED_H
 #define MB_TRANSLATED_H
-#include "guest.h" /* generated: w2c_guest, MB_GUEST_MAX_OFFSET, MB_GUEST_INITIAL_PAGES */
+#include "guest.h" /* generated: w2c_guest and the module's numbers, MB_GUEST_... */
 
 typedef struct mb_code {
   void (*instantiate)(w2c_guest *); /* fills the function table and the data segments */

@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include "lock.h"
 
 #define NOINLINE __attribute__((noinline))
 
@@ -127,8 +128,6 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
 
 /* ---- installing */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
 static bool is_ours(const struct sigaction *action) {
   return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_fault;
 }
@@ -138,14 +137,14 @@ static bool install(int signal_number, struct sigaction *previous) {
   struct sigaction now;
   if (sigaction(signal_number, NULL, &now) || is_ours(&now))
     return false;
-  pthread_mutex_lock(&lock);
+  mb_lock();
   if (!sigaction(signal_number, NULL, &now) && !is_ours(&now)) {
     *previous = now;
     struct sigaction ours = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
     sigemptyset(&ours.sa_mask);
     sigaction(signal_number, &ours, NULL);
   }
-  pthread_mutex_unlock(&lock);
+  mb_unlock();
   return true;
 }
 

@@ -35,14 +35,12 @@ bool bytes_append_byte(JSContext *ctx, bytes *b, uint8_t byte) {
 }
 
 bool bytes_append_varint(JSContext *ctx, bytes *b, uint64_t value) {
-  uint8_t *out = bytes_reserve(ctx, b, 10);
-  if (!out)
-    return false;
+  uint8_t digits[10];
+  size_t size = 0;
   for (; value >= 0x80; value >>= 7)
-    *out++ = (uint8_t)(value | 0x80);
-  *out++ = (uint8_t)value;
-  b->size = (size_t)(out - b->data);
-  return true;
+    digits[size++] = (uint8_t)(value | 0x80);
+  digits[size++] = (uint8_t)value;
+  return bytes_append(ctx, b, digits, size);
 }
 
 bool bytes_append_text(JSContext *ctx, bytes *b, const char *text) {

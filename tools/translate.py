@@ -173,7 +173,8 @@ def instrument_header(header: str, module: wasm.Module) -> str:
     numbers = (
         f"#define MB_GUEST_MAX_OFFSET {module.max_offset}u /* largest constant offset of a load or store */\n"
     )
-    numbers += f"#define MB_GUEST_INITIAL_PAGES {module.initial_pages}u\n\n"
+    numbers += f"#define MB_GUEST_INITIAL_PAGES {module.initial_pages}u\n"
+    numbers += f"#define MB_GUEST_TABLE_SIZE {module.table_size}u\n\n"
     header = replace_once(
         header, "typedef struct w2c_guest {\n", numbers + "typedef struct w2c_guest {\n" + FIELDS
     )

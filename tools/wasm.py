@@ -55,6 +55,7 @@ class Module:
     Args:
         exports: Kind of each name and, for a function, its type: ``"function (i32) -> i32"``.
         initial_pages: Size of memory.
+        table_size: Elements of the last table.
         state_changes: Instructions that change a table or drop a segment.
         max_offset: Largest constant offset of a load or store.
     """
@@ -65,6 +66,7 @@ class Module:
     tables: int = 0
     memories: int = 0
     initial_pages: int = 0
+    table_size: int = 0
     passive_segments: int = 0
     state_changes: set[str] = field(default_factory=set)
     max_offset: int = 0
@@ -169,7 +171,7 @@ class Parser:
 
     def _read_table(self, reader: Reader) -> None:
         reader.byte()
-        reader.limits()
+        self.module.table_size = reader.limits()
         self.module.tables += 1
 
     def _read_memory(self, reader: Reader) -> None:

@@ -6,6 +6,11 @@
 #include <string.h>
 #include "../../core/modebox.h"
 
+/* 1: every engine is of the bounds build; the other is not linked, or cannot run there (tools/test_aarch64.py). */
+#ifndef BOUNDS_ONLY
+#define BOUNDS_ONLY 0
+#endif
+
 static int checks_failed, checks_passed;
 
 #define CHECK(condition) check(condition, #condition, __FILE__, __LINE__)
@@ -49,7 +54,8 @@ static inline mb_program program_of(const char *source) {
 
 static inline mb_engine *new_engine(mb_memory_kind kind) {
   mb_engine *engine;
-  mb_err err = mb_engine_new(&engine, &(mb_engine_config){ .memory = kind });
+  mb_engine_config config = { .memory = BOUNDS_ONLY ? MB_MEMORY_BOUNDS : kind };
+  mb_err err = mb_engine_new(&engine, &config);
   if (err) {
     fprintf(stderr, "mb_engine_new: error %d\n", err);
     exit(1);
@@ -84,7 +90,7 @@ static inline bool result_has(const mb_run *run, const char *text) {
 /* Runs `test` on both builds of the guest. */
 static inline void on_both_builds(void (*test)(mb_engine *engine)) {
   static const mb_memory_kind kinds[] = { MB_MEMORY_GUARD, MB_MEMORY_BOUNDS };
-  for (unsigned i = 0; i < 2; i++) {
+  for (unsigned i = BOUNDS_ONLY; i < 2; i++) {
     mb_engine *engine = new_engine(kinds[i]);
     test(engine);
     mb_engine_free(engine);

@@ -232,7 +232,26 @@ static void migrate(mb_engine *engine) {
   free(travellers);
 }
 
+/* Whatever the thread's own control words are. */
+static void numbers_are_ieee_754(mb_engine *engine) {
+  for (unsigned i = 0; i < THREADS; i++) {
+    mb_program program =
+        program_of("5e-324 * 3 === 1.5e-323 && 0.1 + 0.2 === 0.30000000000000004 && 1 / 3 + 2 / 3 === 1");
+    set_control(controls[i]);
+    mb_run *run = new_run(engine, &program);
+    mb_status status = mb_run_step(run, 0);
+    set_control(DEFAULT);
+    CHECK(status == MB_DONE && result_is(run, (const uint8_t[]){ VALUE_TRUE }, 1));
+    mb_run_free(run);
+  }
+}
+
+static void all(mb_engine *engine) {
+  numbers_are_ieee_754(engine);
+  migrate(engine);
+}
+
 int main(void) {
-  on_both_builds(migrate);
+  on_both_builds(all);
   return checks_done();
 }

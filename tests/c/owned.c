@@ -168,13 +168,13 @@ static void write_mailbox(uint32_t mailbox) {
 /* Records that are right, or nearly so. */
 static void write_outbox(uint32_t mailbox) {
   guest_mailbox *box = (guest_mailbox *)(owned->memory.base + mailbox);
-  uint32_t at = pick(memory_size() - 8192) & ~3u, end = at;
+  uint32_t at = pick(memory_size() / 2) & ~3u, end = at;
   for (uint32_t n = 1 + pick(6); n; n--) {
     guest_record record = { pick(16) ? 1 + pick(2) : edge(mailbox), pick(6), pick(FUNCTIONS + !pick(8)), pick(200) };
     if (!pick(16))
-      record.size = edge(mailbox);
+      record.size = pick(2) ? edge(mailbox) : LARGEST_VALUE + pick(8);
     memcpy(owned->memory.base + end, &record, sizeof record);
-    end += (uint32_t)sizeof record + ((record.size & 0xff) + 3) / 4 * 4;
+    end += (uint32_t)sizeof record + ((record.size & 0x1ffff) + 3) / 4 * 4;
   }
   box->outbox = at;
   box->outbox_size = end - at + (pick(8) ? 0 : pick(8));

@@ -216,6 +216,35 @@ static void pooled_instances_are_fresh(mb_engine *engine) {
   }
 }
 
+/* Where addresses are checked, address space is reserved by the limit: a small instance is not used for a large run. */
+static void large_memory_after_small(mb_engine *engine) {
+  mb_program program = program_of("new Uint8Array(70e6).length");
+  program.limits.memory_bytes = 200 << 20;
+  mb_run *run = new_run(engine, &program);
+  CHECK(mb_run_step(run, 0) == MB_DONE);
+  mb_run_free(run);
+}
+
+static void settle_checks_its_arguments(mb_engine *engine) {
+  mb_program program = program_of("await f()");
+  static const uint8_t large[65] = { VALUE_BYTES, 63 };
+  mb_view name = view_of("f"), null = { (const uint8_t[]){ VALUE_NULL }, 1 };
+  program.functions = &name;
+  program.function_count = 1;
+  program.limits.value_bytes = 64;
+  mb_run *run = new_run(engine, &program);
+  mb_call call;
+  CHECK(mb_run_settle(run, 1, GUEST_RETURNED, null, 0) == MB_ERR_MISUSE); /* not waiting */
+  CHECK(mb_run_step(run, 0) == MB_WAITING);
+  CHECK(mb_run_settle(run, 1, GUEST_RETURNED, null, 0) == MB_ERR_MISUSE); /* not handed out */
+  CHECK(mb_run_next_call(run, &call) && call.id == 1);
+  CHECK(mb_run_settle(run, 0, GUEST_RETURNED, null, 0) == MB_ERR_MISUSE);
+  CHECK(mb_run_settle(run, 1, GUEST_RETURNED, (mb_view){ large, sizeof large }, 0) == MB_ERR_TOO_LARGE);
+  CHECK(mb_run_settle(run, 1, GUEST_RETURNED, null, 0) == MB_OK);
+  CHECK(mb_run_step(run, 0) == MB_DONE);
+  mb_run_free(run);
+}
+
 static void misuse(mb_engine *engine) {
   mb_program program = program_of("1");
   mb_run *run;
@@ -240,6 +269,8 @@ static void all(mb_engine *engine) {
   memory(engine);
   recursion(engine);
   pooled_instances_are_fresh(engine);
+  large_memory_after_small(engine);
+  settle_checks_its_arguments(engine);
   misuse(engine);
 }
 

@@ -23,6 +23,7 @@ static const struct {
   { "outbox outside", MB_TRAP_CORRUPT },
   { "outbox short", MB_TRAP_CORRUPT },
   { "record too long", MB_TRAP_CORRUPT },
+  { "record over the end", MB_TRAP_CORRUPT },
   { "record type", MB_TRAP_CORRUPT },
   { "log level", MB_TRAP_CORRUPT },
   { "call index", MB_TRAP_CORRUPT },
@@ -59,6 +60,36 @@ static void loop_ends_at_its_fuel(mb_engine *engine) {
   mb_run_free(run);
 }
 
+/* The depth counter ends it, long before the native stack does. */
+static void depth_is_counted(mb_engine *engine) {
+  mb_run *run = run_of(engine, "recurse", MB_NO_LIMIT);
+  CHECK(mb_run_step(run, 0) == MB_TRAP && mb_run_stats(run).fuel_used < 70000);
+  mb_run_free(run);
+  run = run_of(engine, "come back", MB_NO_LIMIT);
+  CHECK(mb_run_step(run, 0) == MB_DONE);
+  mb_run_free(run);
+}
+
+/* 64 bytes a tick. */
+static void bulk_operations_are_charged(mb_engine *engine) {
+  mb_run *run = run_of(engine, "fill often", MB_NO_LIMIT);
+  CHECK(mb_run_step(run, 0) == MB_DONE);
+  mb_stats stats = mb_run_stats(run);
+  CHECK(stats.fuel_used > 1000 * 1024 && stats.longest_unchecked < 8192);
+  mb_run_free(run);
+}
+
+static void growth_ends_at_its_limit(mb_engine *engine) {
+  mb_program program = program_of("grow");
+  program.filename = view_of("f");
+  program.limits.memory_bytes = 2 << 20;
+  mb_run *run = new_run(engine, &program);
+  CHECK(mb_run_step(run, 0) == MB_DONE);
+  uint64_t bytes = mb_run_stats(run).memory_bytes;
+  CHECK(bytes >= 2 << 20 && bytes < 4 << 20);
+  mb_run_free(run);
+}
+
 static void traps_do_not_pile_up(mb_engine *engine) {
   for (int i = 0; i < 2000; i++) {
     mb_run *run = run_of(engine, i % 2 ? "write the end" : "recurse", MB_NO_LIMIT);
@@ -73,6 +104,9 @@ static void all(mb_engine *engine) {
   sound_program_is_done(engine);
   each_row_is_an_outcome(engine);
   loop_ends_at_its_fuel(engine);
+  depth_is_counted(engine);
+  bulk_operations_are_charged(engine);
+  growth_ends_at_its_limit(engine);
   traps_do_not_pile_up(engine);
 }
 

@@ -7,7 +7,7 @@
 #define EXPORT(name) __attribute__((export_name(#name)))
 
 static guest_mailbox mailbox;
-static _Alignas(8) uint8_t input[GUEST_INPUT_SIZE], outbox[64];
+static _Alignas(8) uint8_t input[GUEST_INPUT_SIZE], outbox[64], large[65536];
 static volatile uint32_t zero, sink;
 
 static uint32_t two(uint32_t a) {
@@ -31,13 +31,17 @@ static uint32_t recurse(volatile uint32_t *n) {
   return recurse(n) + *n;
 }
 
+static uint32_t shallow(volatile uint32_t *n) {
+  return *n ? --*n, shallow(n) + 1 : 0;
+}
+
 static void put_record(uint32_t type, uint32_t a, uint32_t b, uint32_t size) {
   *(guest_record *)outbox = (guest_record){ type, a, b, size };
   mailbox.outbox = (guest_address)outbox;
   mailbox.outbox_size = sizeof(guest_record);
 }
 
-/* What faults. */
+/* What faults, or takes more than its share. */
 static uint32_t fault(const char *program) {
   volatile uint32_t *far = (volatile uint32_t *)(uintptr_t)(0xfffffff0u + zero);
   uint8_t *end = (uint8_t *)(uintptr_t)(__builtin_wasm_memory_size(0) * 65536u);
@@ -66,6 +70,15 @@ static uint32_t fault(const char *program) {
   if (is(program, "loop"))
     for (;;)
       zero = 0;
+  if (is(program, "grow"))
+    while (__builtin_wasm_memory_grow(0, 16) != (size_t)-1)
+      ;
+  if (is(program, "fill often"))
+    for (int i = 0; i < 1000; i++)
+      __builtin_memset(large, i, sizeof large - zero), sink = large[zero];
+  if (is(program, "come back"))
+    for (int i = 0; i < 100000; i++)
+      sink = shallow(&(volatile uint32_t){ 3 });
   return GUEST_DONE;
 }
 
@@ -84,7 +97,12 @@ static uint32_t lie(const char *program) {
   if (is(program, "outbox outside"))
     mailbox.outbox = 0xfffffffcu, mailbox.outbox_size = 64;
   if (is(program, "outbox short"))
-    mailbox.outbox_size = 15;
+    put_record(GUEST_RECORD_LOG, 0, 0, 0), mailbox.outbox_size = sizeof(guest_record) - 1;
+  if (is(program, "record over the end")) {
+    mailbox.outbox = (guest_address)__builtin_wasm_memory_size(0) * 65536u - sizeof(guest_record);
+    mailbox.outbox_size = sizeof(guest_record);
+    *(guest_record *)(uintptr_t)mailbox.outbox = (guest_record){ GUEST_RECORD_LOG, 0, 0, 100 };
+  }
   if (is(program, "record too long"))
     put_record(GUEST_RECORD_LOG, 0, 0, 0xffffffffu);
   if (is(program, "record type"))

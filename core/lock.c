@@ -1,0 +1,21 @@
+#include "lock.h"
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void mb_lock(void) {
+  pthread_mutex_lock(&lock);
+}
+
+void mb_unlock(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void) {
+  pthread_atfork(mb_lock, mb_unlock, mb_unlock);
+}
+
+void mb_lock_init(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+}
