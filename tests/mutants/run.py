@@ -2,8 +2,8 @@
 
     python tests/mutants/run.py [--list] [WORD...]
 
-mutants.toml is the list; words choose those that have one of them in file, name or test. A copy of the tree is
-changed, in build/mutants; the translated guest is taken as it was built. Exits 1 when a mutant lives.
+mutants.toml is the list; words choose those that have one of them in file, name or test. A copy of the tree
+is changed, in build/mutants; the translated guest is taken as it was built. Exits 1 when a mutant lives.
 """
 
 from __future__ import annotations
