@@ -1,5 +1,6 @@
 # make demo    builds everything and runs the example
 # make test    C tests and Python tests
+# make test-aarch64  C tests built for aarch64, where qemu's user mode is installed
 # make lint    formatters, linters, type checker
 # make bench   measurements
 # make fuzz    the fuzzers, for a while
@@ -15,9 +16,9 @@ BUILD := build/dev
 NATIVE := build/native/modebox-native
 
 # All files that are compiled into the extension module, or decide how.
-SOURCES := $(wildcard guest/*.[ch] core/*.[chS] ext/*.[ch] tests/c/*.[ch] tests/c/guests/*.c tools/*.py tools/engine/*.h) CMakeLists.txt
+SOURCES := $(wildcard guest/*.[ch] core/*.[chS] ext/*.[ch] tests/c/*.[ch] tests/c/guests/*.c tests/aarch64/*.c tools/*.py tools/engine/*.h) CMakeLists.txt
 
-.PHONY: demo test test-sdist lint bench fuzz mutants wheel clean
+.PHONY: demo test test-sdist test-aarch64 lint bench fuzz mutants wheel clean
 
 demo: $(BUILD)/installed
 	$(BIN)/python examples/demo.py
@@ -30,11 +31,14 @@ test: $(BUILD)/installed $(NATIVE)
 test-sdist: $(VENV)/installed
 	$(BIN)/python tools/try_sdist.py
 
+test-aarch64: $(BUILD)/installed
+	$(BIN)/python tools/test_aarch64.py $(BUILD)/outcomes
+
 lint: $(BUILD)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(wildcard guest/*.[ch] core/*.[ch] ext/*.[ch] tests/c/*.[ch] tests/*/*/*.c tests/native/*.c fuzz/*.c bench/*.c)
+	$(BIN)/clang-format --dry-run --Werror $(wildcard guest/*.[ch] core/*.[ch] ext/*.[ch] tests/c/*.[ch] tests/*/*/*.c tests/native/*.c tests/aarch64/*.c fuzz/*.c bench/*.c)
 
 bench: $(BUILD)/installed
 	$(BIN)/python -m bench

@@ -210,7 +210,9 @@ static void run_to_end(mb_engine *engine) {
     mb_call call;
     while (mb_run_next_call(run, &call))
       handed++;
-    if (status == MB_WAITING && settled < handed)
+    if (status == MB_WAITING && settled == handed)
+      break;
+    if (status == MB_WAITING)
       settle(run, ++settled);
   } while (status == MB_YIELDED || status == MB_WAITING);
   if (may_lack() && status == MB_TRAP)

@@ -236,7 +236,7 @@ static void migrate(mb_engine *engine) {
 static void numbers_are_ieee_754(mb_engine *engine) {
   for (unsigned i = 0; i < THREADS; i++) {
     mb_program program =
-        program_of("5e-324 * 3 === 1.5e-323 && 0.1 + 0.2 === 0.30000000000000004 && 1 / 3 + 2 / 3 === 1");
+        program_of("5e-324 * 3 > 0 && 1e-310 / 2 > 0 && 0.1 + 0.2 === 0.30000000000000004 && 1 / 3 + 2 / 3 === 1");
     set_control(controls[i]);
     mb_run *run = new_run(engine, &program);
     mb_status status = mb_run_step(run, 0);

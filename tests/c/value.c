@@ -27,6 +27,7 @@ static const row malformed_items[] = {
   { "a negative NaN", BYTES(VALUE_FLOAT, 0, 0, 0, 0, 0, 0, 0xf8, 0xff) },
   { "a string past the end", BYTES(VALUE_STRING, 3, 'a', 'b') },
   { "a string of 2^64 - 1", BYTES(VALUE_STRING, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1) },
+  { "a string of 2^64 + 1", BYTES(VALUE_STRING, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 'a') },
   { "bytes past the end", BYTES(VALUE_BYTES, 1) },
   { "a bigint past the end", BYTES(VALUE_BIGINT, 9, 1) },
   { "an array of more than there is", BYTES(VALUE_ARRAY, 3, VALUE_NULL, VALUE_NULL) },

@@ -354,6 +354,7 @@ def test_damaged_bytes_are_malformed_or_a_value():
         b"\x05\x01\x00\x00\x00\x00\x00\xf8\x7f",  # another NaN
         b"\x0b\x0a\x00",  # an error, which is no value
         b"\x09\x01" * 256 + b"\x09\x00",  # 257 arrays
+        b"\x0a\x01\x02a" + b"\x0a\x01\x01" * 255 + b"\x0a\x00",  # 257 objects
     ],
 )
 def test_malformed(data):

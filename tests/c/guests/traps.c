@@ -14,10 +14,15 @@ static uint32_t two(uint32_t a) {
   return a + 2;
 }
 
+static uint32_t at(uint32_t address) {
+  return *(volatile uint32_t *)(uintptr_t)address;
+}
+
 static void nothing(void) {}
 
 /* Called by their address: a table with two types in it. */
 static uint32_t (*volatile function)(uint32_t) = two;
+static uint32_t (*volatile reader)(uint32_t) = at;
 static void (*volatile procedure)(void) = nothing;
 
 static bool is(const char *program, const char *name) {
@@ -32,7 +37,10 @@ static uint32_t recurse(volatile uint32_t *n) {
 }
 
 static uint32_t shallow(volatile uint32_t *n) {
-  return *n ? --*n, shallow(n) + 1 : 0;
+  if (!*n)
+    return 0;
+  --*n;
+  return shallow(n) + *n;
 }
 
 static void put_record(uint32_t type, uint32_t a, uint32_t b, uint32_t size) {
@@ -47,6 +55,8 @@ static uint32_t fault(const char *program) {
   uint8_t *end = (uint8_t *)(uintptr_t)(__builtin_wasm_memory_size(0) * 65536u);
   if (is(program, "read far"))
     return *far;
+  if (is(program, "read far by a pointer"))
+    return reader(0xfffffff0u);
   if (is(program, "read the end"))
     return end[zero];
   if (is(program, "write the end"))
@@ -71,8 +81,9 @@ static uint32_t fault(const char *program) {
     for (;;)
       zero = 0;
   if (is(program, "grow"))
-    while (__builtin_wasm_memory_grow(0, 16) != (size_t)-1)
-      ;
+    do
+      sink = __builtin_wasm_memory_grow(0, 65537) + 1;
+    while (!sink && __builtin_wasm_memory_grow(0, 16) != (size_t)-1);
   if (is(program, "fill often"))
     for (int i = 0; i < 1000; i++)
       __builtin_memset(large, i, sizeof large - zero), sink = large[zero];
@@ -82,8 +93,29 @@ static uint32_t fault(const char *program) {
   return GUEST_DONE;
 }
 
+static guest_address end_of_memory(void) {
+  return (guest_address)__builtin_wasm_memory_size(0) * 65536u;
+}
+
+/* The last record of memory, and an outbox of `size` bytes that begins `before` the end. */
+static void put_at_end(guest_record record, uint32_t before, uint32_t size) {
+  *(guest_record *)(uintptr_t)(end_of_memory() - sizeof record) = record;
+  mailbox.outbox = end_of_memory() - before;
+  mailbox.outbox_size = size;
+}
+
+/* A slice ends in between, and the host has read the first record by then. */
+static void shrink_outbox(void) {
+  put_record(GUEST_RECORD_LOG, 0, 0, 0);
+  ((guest_record *)outbox)[1] = (guest_record){ GUEST_RECORD_LOG, 0, 0, 0x7ffffff0u };
+  for (int i = 0; i < 100000; i++)
+    __asm__ volatile("" ::: "memory");
+  mailbox.outbox_size = 0;
+}
+
 /* What breaks the protocol. */
 static uint32_t lie(const char *program) {
+  enum { HEAD = sizeof(guest_record) };
   if (is(program, "bad status"))
     return 77;
   if (is(program, "bad error kind")) {
@@ -92,17 +124,22 @@ static uint32_t lie(const char *program) {
   }
   if (is(program, "result outside"))
     mailbox.result = 0xfffffff0u, mailbox.result_size = 0x20;
+  if (is(program, "result over the end"))
+    mailbox.result = end_of_memory() - 8, mailbox.result_size = 16;
   if (is(program, "result too long"))
     mailbox.result = 0, mailbox.result_size = 0xffffffffu;
+  if (is(program, "result too large"))
+    mailbox.result = 0, mailbox.result_size = 1001;
   if (is(program, "outbox outside"))
     mailbox.outbox = 0xfffffffcu, mailbox.outbox_size = 64;
-  if (is(program, "outbox short"))
-    put_record(GUEST_RECORD_LOG, 0, 0, 0), mailbox.outbox_size = sizeof(guest_record) - 1;
-  if (is(program, "record over the end")) {
-    mailbox.outbox = (guest_address)__builtin_wasm_memory_size(0) * 65536u - sizeof(guest_record);
-    mailbox.outbox_size = sizeof(guest_record);
-    *(guest_record *)(uintptr_t)mailbox.outbox = (guest_record){ GUEST_RECORD_LOG, 0, 0, 100 };
-  }
+  if (is(program, "outbox over the end"))
+    put_at_end((guest_record){ GUEST_RECORD_LOG, 0, 0, 0 }, HEAD, 2 * HEAD);
+  if (is(program, "outbox shrinks"))
+    shrink_outbox();
+  if (is(program, "head too short"))
+    put_at_end((guest_record){ GUEST_RECORD_LOG, 0, 0, 0 }, HEAD - 1, HEAD - 1);
+  if (is(program, "record over the end"))
+    put_at_end((guest_record){ GUEST_RECORD_LOG, 0, 0, 100 }, HEAD, HEAD);
   if (is(program, "record too long"))
     put_record(GUEST_RECORD_LOG, 0, 0, 0xffffffffu);
   if (is(program, "record type"))
