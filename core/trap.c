@@ -49,10 +49,19 @@ static uint8_t *stack_pointer(const ucontext_t *context) {
 #endif
 }
 
-/* Was the signal raised by the previous handler, further down the same stack? */
+static bool is_on(const stack_t *stack, const uint8_t *address) {
+  const uint8_t *base = stack->ss_sp;
+  return !(stack->ss_flags & SS_DISABLE) && address >= base && address < base + stack->ss_size;
+}
+
+/* Was the signal raised by the previous handler, further down the same stack? A frame that a siglongjmp left behind lies
+ * on another stack, or higher up. */
 static bool is_nested(const uint8_t *sp) {
   enum { DEEPEST = 1 << 20 };
-  return chaining_frame && sp < chaining_frame && chaining_frame - sp < DEEPEST;
+  if (!chaining_frame || sp >= chaining_frame || chaining_frame - sp >= DEEPEST)
+    return false;
+  stack_t alternate;
+  return sigaltstack(NULL, &alternate) || is_on(&alternate, sp) == is_on(&alternate, chaining_frame);
 }
 
 static void chain(int signal_number, siginfo_t *info, void *context) {

@@ -54,13 +54,21 @@ static bool deep_is_caught(mb_engine *engine) {
 }
 
 /* Its pointers lead outside: the next slice ends with a fault. */
+static void spoil(mb_engine *engine) {
+  size_t after_stack = mb_engine_base(engine)->stack_pointer;
+  memset(taken->memory.base + after_stack, 0xff, taken->guest.w2c_memory.size - after_stack);
+}
+
+static bool ends_out_of_bounds(mb_run *run) {
+  return mb_run_step(run, 0) == MB_TRAP && mb_run_trap(run) == MB_TRAP_OUT_OF_BOUNDS;
+}
+
 static bool fault_is_an_outcome(mb_engine *engine) {
   mb_program program = program_of("const o = {}; for (let i = 0; ; i++) o['k' + i] = { i }");
   mb_run *run = new_run(engine, &program);
   bool ok = mb_run_step(run, 1) == MB_YIELDED;
-  size_t after_stack = mb_engine_base(engine)->stack_pointer;
-  memset(taken->memory.base + after_stack, 0xff, taken->guest.w2c_memory.size - after_stack);
-  ok = ok && mb_run_step(run, 0) == MB_TRAP && mb_run_trap(run) == MB_TRAP_OUT_OF_BOUNDS;
+  spoil(engine);
+  ok = ends_out_of_bounds(run) && ok;
   mb_run_free(run);
   return ok;
 }
@@ -280,14 +288,16 @@ static void signals_during_recursion(mb_engine *engine) {
 
 enum { FOREIGN_HANDLED = 42 };
 
+static volatile sig_atomic_t is_real; /* the fault is the test's own */
+
 static void exit_from_handler(int number, siginfo_t *info, void *context) {
   (void)number, (void)context;
-  _exit(info->si_code > 0 ? FOREIGN_HANDLED : 1);
+  _exit(info->si_code > 0 && is_real ? FOREIGN_HANDLED : 1);
 }
 
 static void exit_from_simple_handler(int number) {
   (void)number;
-  _exit(FOREIGN_HANDLED);
+  _exit(is_real ? FOREIGN_HANDLED : 1);
 }
 
 static void handle_with(void (*simple)(int), void (*full)(int, siginfo_t *, void *)) {
@@ -301,6 +311,7 @@ static void handle_with(void (*simple)(int), void (*full)(int, siginfo_t *, void
 
 static void real_fault(void) {
   volatile uint8_t *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  is_real = true;
   *page = 1;
 }
 
@@ -333,6 +344,23 @@ static void handlers_before_and_after(void) {
   real_fault();
 }
 
+/* As a host function may do. */
+static void handler_during_a_run(void) {
+  mb_engine *engine = new_engine(MB_MEMORY_GUARD);
+  mb_program program = program_of("await f(); const o = {}; for (let i = 0; ; i++) o['k' + i] = { i }");
+  mb_view name = view_of("f"), null = { (const uint8_t[]){ VALUE_NULL }, 1 };
+  program.functions = &name;
+  program.function_count = 1;
+  mb_run *run = new_run(engine, &program);
+  mb_call call;
+  require(mb_run_step(run, 0) == MB_WAITING && mb_run_next_call(run, &call));
+  handle_with(NULL, exit_from_handler);
+  require(mb_run_settle(run, call.id, GUEST_RETURNED, null, 0) == MB_OK && mb_run_step(run, 1) == MB_YIELDED);
+  spoil(engine);
+  require(ends_out_of_bounds(run));
+  real_fault();
+}
+
 static void no_handler(void) {
   handle_with(SIG_DFL, NULL);
   mb_engine *engine = new_engine(MB_MEMORY_GUARD);
@@ -353,6 +381,9 @@ static sigjmp_buf landing;
 
 static void jump_from_handler(int number) {
   (void)number;
+  if (!is_real)
+    _exit(1);
+  is_real = false;
   siglongjmp(landing, 1);
 }
 
@@ -385,6 +416,7 @@ static void foreign_fault_handlers(void) {
   CHECK(status_of(handler_before_the_engine) == FOREIGN_HANDLED);
   CHECK(status_of(handler_after_the_engine) == FOREIGN_HANDLED);
   CHECK(status_of(handlers_before_and_after) == FOREIGN_HANDLED);
+  CHECK(status_of(handler_during_a_run) == FOREIGN_HANDLED);
   CHECK(status_of(no_handler) == -SIGSEGV);
   CHECK(status_of(ignored) == -SIGSEGV);
   CHECK(status_of(handler_that_jumps) == FOREIGN_HANDLED);

@@ -105,6 +105,21 @@ static void growth_ends_at_its_limit(mb_engine *engine) {
   mb_run_free(run);
 }
 
+/* Though the guest leaves it in the outbox. */
+static void call_is_read_once(mb_engine *engine) {
+  mb_program program = program_of("call");
+  mb_view name = view_of("g"), null = { (const uint8_t[]){ VALUE_NULL }, 1 };
+  program.filename = view_of("f");
+  program.functions = &name;
+  program.function_count = 1;
+  mb_run *run = new_run(engine, &program);
+  mb_call call;
+  CHECK(mb_run_step(run, 0) == MB_WAITING && mb_run_next_call(run, &call) && !mb_run_next_call(run, &call));
+  CHECK(mb_run_settle(run, 1, GUEST_RETURNED, null, 0) == MB_OK);
+  CHECK(mb_run_step(run, 0) == MB_DONE && mb_run_stats(run).host_calls == 1);
+  mb_run_free(run);
+}
+
 static void traps_do_not_pile_up(mb_engine *engine) {
   for (int i = 0; i < 2000; i++) {
     mb_run *run = run_of(engine, i % 2 ? "write the end" : "recurse", MB_NO_LIMIT);
@@ -122,6 +137,7 @@ static void all(mb_engine *engine) {
   depth_is_counted(engine);
   bulk_operations_are_charged(engine);
   growth_ends_at_its_limit(engine);
+  call_is_read_once(engine);
   traps_do_not_pile_up(engine);
 }
 
