@@ -100,13 +100,14 @@ static bool can_guard(void) {
 }
 
 mb_err mb_engine_new(mb_engine **out, const mb_engine_config *config) {
+  if (!mb_lock_init())
+    return MB_ERR_NO_MEMORY;
   mb_engine *engine = calloc(1, sizeof *engine);
   if (!engine)
     return MB_ERR_NO_MEMORY;
   mb_memory_kind kind = config ? config->memory : MB_MEMORY_ANY;
   engine->guarded = kind == MB_MEMORY_GUARD || (kind == MB_MEMORY_ANY && can_guard());
   engine->max_pooled = config && config->pooled ? config->pooled : DEFAULT_POOLED;
-  mb_lock_init();
   mb_trap_install();
   mb_err err = mb_trap_thread_ready() ? build_image(&engine->image, engine->guarded) : MB_ERR_NO_MEMORY;
   if (err) {

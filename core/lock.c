@@ -11,11 +11,14 @@ void mb_unlock(void) {
   pthread_mutex_unlock(&lock);
 }
 
+static bool forks_are_watched;
+
 static void watch_forks(void) {
-  pthread_atfork(mb_lock, mb_unlock, mb_unlock);
+  forks_are_watched = !pthread_atfork(mb_lock, mb_unlock, mb_unlock);
 }
 
-void mb_lock_init(void) {
+bool mb_lock_init(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
+  return forks_are_watched;
 }

@@ -2,10 +2,11 @@
  * time, and by whoever forks, so that the child finds everything whole. */
 #ifndef MB_LOCK_H
 #define MB_LOCK_H
+#include <stdbool.h>
 
 void mb_lock(void);
 void mb_unlock(void);
-/* Once per process, before the lock is first used. Any thread. */
-void mb_lock_init(void);
+/* Before the lock is first used; again does nothing. Any thread. false: no memory, forks would not be safe. */
+bool mb_lock_init(void);
 
 #endif

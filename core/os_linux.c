@@ -105,13 +105,17 @@ static void forget_pagemap(void) {
     close(file);
 }
 
+static bool forks_are_watched;
+
 static void watch_forks(void) {
-  pthread_atfork(NULL, NULL, forget_pagemap);
+  forks_are_watched = !pthread_atfork(NULL, NULL, forget_pagemap);
 }
 
 static int open_pagemap(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
+  if (!forks_are_watched) /* a child would read its parent's */
+    return -2;
   int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), expected = -1;
   if (file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
     return -1; /* perhaps next time */
