@@ -1,7 +1,13 @@
 #include "memory.h"
 #include <string.h>
 
-enum { MAX_COPIED = 256 }; /* pages: past this many, dropping them all is cheaper than copying them back */
+enum {
+  MAX_COPIED = 256, /* pages: past this many, dropping them all is cheaper than copying them back */
+  /* The guest's stack lies at the low end of memory, 2 MB that are seldom used further than this. A page table covers
+   * 2 MB too: where it begins here, the one below is never made, and whoever looks for dirty pages is past it at once. */
+  STACK_USED = 64 << 10,
+  PAGE_TABLE = 2 << 20,
+};
 
 /* A 32-bit address plus the largest offset of any instruction, plus the widest access. */
 static size_t guarded_size(void) {
@@ -10,15 +16,16 @@ static size_t guarded_size(void) {
 
 mb_err mb_memory_reserve(mb_memory *out, bool guarded, uint32_t pages) {
   size_t size = guarded ? guarded_size() : (size_t)pages * MB_WASM_PAGE;
-  void *base = mb_os_reserve(size);
-  if (!base)
+  uint8_t *address = mb_os_reserve(size + PAGE_TABLE);
+  if (!address)
     return MB_ERR_NO_MEMORY;
-  *out = (mb_memory){ .base = base, .reserved = size, .guarded = guarded };
+  uint8_t *base = address + ((STACK_USED - (uintptr_t)address) & (PAGE_TABLE - 1));
+  *out = (mb_memory){ .address = address, .base = base, .reserved = size, .guarded = guarded };
   return MB_OK;
 }
 
 void mb_memory_release(mb_memory *memory) {
-  mb_os_release(memory->base, memory->reserved);
+  mb_os_release(memory->address, memory->reserved + PAGE_TABLE);
 }
 
 bool mb_memory_commit(mb_memory *memory, size_t size) {

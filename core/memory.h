@@ -7,6 +7,7 @@
 enum { MB_WASM_PAGE = 65536 };
 
 typedef struct mb_memory {
+  void *address; /* of the whole reservation */
   uint8_t *base;
   size_t reserved;  /* bytes of address space */
   size_t committed; /* bytes that can be accessed; only ever what the guest may access */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,14 +129,59 @@ static int open_pagemap(void) {
   return expected;
 }
 
-size_t mb_os_dirty_pages(const void *address, size_t size, uint32_t *pages, size_t room) {
+/* Linux 6.7 looks through the pages itself: ioctl PAGEMAP_SCAN, its structures and its categories. */
+typedef struct scan_region {
+  uint64_t start, end, categories;
+} scan_region;
+
+typedef struct scan_request {
+  uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
+  uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+} scan_request;
+
+#define SCAN_PAGES _IOWR('f', 16, scan_request)
+
+enum { SCAN_FILE = 4, SCAN_PRESENT = 8, SCAN_SWAPPED = 16, SCAN_REGIONS = 64 };
+
+static _Atomic bool cannot_scan;
+
+/* Adds the pages of regions to those found; false: no room. */
+static bool add_regions(const scan_region *regions, size_t count, uint64_t base, uint32_t *pages, size_t room,
+                        size_t *found) {
+  for (size_t i = 0; i < count; i++)
+    for (uint64_t at = regions[i].start; at < regions[i].end; at += MB_OS_PAGE) {
+      if (*found == room)
+        return false;
+      pages[(*found)++] = (uint32_t)((at - base) / MB_OS_PAGE);
+    }
+  return true;
+}
+
+static size_t scan_pages(int file, uint64_t base, size_t size, uint32_t *pages, size_t room) {
+  scan_region regions[SCAN_REGIONS];
+  scan_request request = { .size = sizeof request,
+                           .start = base,
+                           .end = base + size,
+                           .regions = (uintptr_t)regions,
+                           .region_count = SCAN_REGIONS,
+                           .category_inverted = SCAN_FILE,
+                           .category_mask = SCAN_FILE,
+                           .category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
+                           .return_mask = SCAN_PRESENT };
+  size_t found = 0;
+  while (request.start < request.end) {
+    int count = ioctl(file, SCAN_PAGES, &request);
+    if (count < 0 || !add_regions(regions, (size_t)count, base, pages, room, &found))
+      return SIZE_MAX;
+    request.start = request.walk_end;
+  }
+  return found;
+}
+
+/* One word of /proc/self/pagemap a page. */
+static size_t read_pages(int file, uint64_t base, size_t size, uint32_t *pages, size_t room) {
   enum { BATCH = 512 };
-  int file = atomic_load(&pagemap);
-  if (file == -1)
-    file = open_pagemap();
-  if (file < 0 || sysconf(_SC_PAGESIZE) != MB_OS_PAGE)
-    return SIZE_MAX;
-  size_t first = (uintptr_t)address / MB_OS_PAGE, total = size / MB_OS_PAGE, found = 0;
+  size_t first = base / MB_OS_PAGE, total = size / MB_OS_PAGE, found = 0;
   for (size_t done = 0; done < total; done += BATCH) {
     uint64_t entries[BATCH];
     size_t count = total - done < BATCH ? total - done : BATCH, bytes = count * sizeof *entries;
@@ -150,4 +196,20 @@ size_t mb_os_dirty_pages(const void *address, size_t size, uint32_t *pages, size
     }
   }
   return found;
+}
+
+size_t mb_os_dirty_pages(const void *address, size_t size, uint32_t *pages, size_t room) {
+  int file = atomic_load(&pagemap);
+  if (file == -1)
+    file = open_pagemap();
+  if (file < 0 || sysconf(_SC_PAGESIZE) != MB_OS_PAGE)
+    return SIZE_MAX;
+  if (atomic_load_explicit(&cannot_scan, memory_order_relaxed))
+    return read_pages(file, (uintptr_t)address, size, pages, room);
+  errno = 0;
+  size_t found = scan_pages(file, (uintptr_t)address, size, pages, room);
+  if (errno != ENOTTY)
+    return found;
+  atomic_store_explicit(&cannot_scan, true, memory_order_relaxed);
+  return read_pages(file, (uintptr_t)address, size, pages, room);
 }

@@ -5,6 +5,7 @@
 #include "codec.h"
 #include "console.h"
 #include "errors.h"
+#include "heap.h"
 #include "memory.h"
 #include "outbox.h"
 #include "program.h"
@@ -57,6 +58,7 @@ EXPORT(guest_init) void guest_init(void) {
   set_input(malloc(GUEST_INPUT_SIZE), GUEST_INPUT_SIZE);
   outbox_clear(guest_context);
   memory_init(guest_runtime);
+  heap_close_image();
 }
 
 EXPORT(guest_mailbox) guest_address guest_mailbox_address(void) {

@@ -43,6 +43,48 @@ ERROR_MADE = "extern void guest_error_made(JSContext *ctx, int kind);"
 
 EDITS = (
     Edit(
+        why="small blocks come from the allocator too, which lays them side by side (guest/heap.c)",
+        file="quickjs.c",
+        definition="static void *js_arena_malloc(",
+        anchor="!JS_ARENA_LARGE_BLOCKS_ONLY && ",
+        replacement="false && ",
+    ),
+    Edit(
+        why="the same, zeroed",
+        file="quickjs.c",
+        definition="static void *js_arena_calloc(",
+        anchor="!JS_ARENA_LARGE_BLOCKS_ONLY && ",
+        replacement="false && ",
+    ),
+    *(
+        Edit(
+            why="there is one allocator: it is called by its name",
+            file="quickjs.c",
+            definition=definition,
+            anchor=anchor,
+            replacement=replacement,
+        )
+        for definition, anchor, replacement in (
+            (
+                "static no_inline void *arena_malloc_large(",
+                "rt->mf.js_malloc(rt->malloc_state.opaque,",
+                "malloc(",
+            ),
+            (
+                "static no_inline void *arena_calloc_large(",
+                "rt->mf.js_calloc(rt->malloc_state.opaque, 1,",
+                "calloc(1,",
+            ),
+            ("static void js_arena_free(", "rt->mf.js_free(rt->malloc_state.opaque, b)", "free(b)"),
+            ("static size_t js_arena_usable_size(", "rt->mf.js_malloc_usable_size(b)", "js__malloc_usable_size(b)"),
+            (
+                "static void *js_arena_realloc(",
+                "rt->mf.js_realloc(rt->malloc_state.opaque, b,",
+                "realloc(b,",
+            ),
+        )
+    ),
+    Edit(
         why="hash keys of maps and sets to their low bits too, which alone choose the bucket",
         file="quickjs.c",
         definition="static uint32_t map_hash_key(",

@@ -128,27 +128,44 @@ static uint32_t edge(uint32_t mailbox) {
   return edges[pick(sizeof edges / sizeof *edges)];
 }
 
+/* Mostly in what the guest uses: the top of the stack, its data, its heap. */
+static uint32_t pick_address(const mb_image *image) {
+  enum { STACK_USED = 16 << 10 };
+  uint32_t low = pick(4) ? image->stack_pointer - STACK_USED : 0;
+  return low + pick(memory_size() - low);
+}
+
 static void put_word(uint32_t at, uint32_t word) {
   memcpy(owned->memory.base + at, &word, sizeof word);
 }
 
-static void write_bytes(void) {
+static void write_bytes(const mb_image *image) {
   for (uint32_t n = 1 + pick(64); n; n--)
-    owned->memory.base[pick(memory_size())] ^= (uint8_t)(1 << pick(8));
+    owned->memory.base[pick_address(image)] ^= (uint8_t)(1 << pick(8));
 }
 
-static void write_words(uint32_t mailbox) {
+static void write_words(const mb_image *image) {
   for (uint32_t n = 1 + pick(64); n; n--)
-    put_word(pick(memory_size() / 4) * 4, edge(mailbox));
+    put_word(pick_address(image) & ~3u, edge(image->mailbox));
 }
 
-static void write_pages(void) {
+static void write_pages(const mb_image *image) {
   for (uint32_t n = 1 + pick(4); n; n--) {
-    uint8_t *page = owned->memory.base + pick(memory_size() / MB_OS_PAGE) * MB_OS_PAGE;
+    uint8_t *page = owned->memory.base + pick_address(image) / MB_OS_PAGE * MB_OS_PAGE;
     if (pick(2))
       memset(page, (int)pick(256), MB_OS_PAGE);
     else
       memmove(page, owned->memory.base + pick(memory_size() - MB_OS_PAGE), MB_OS_PAGE);
+  }
+}
+
+/* Words that may be indices into the function table. */
+static void write_functions(const mb_image *image) {
+  for (uint32_t n = 1 + pick(64); n; n--) {
+    uint32_t at = pick_address(image) & ~3u, word = 0;
+    for (; at < memory_size() && (word < 16 || word >= MB_GUEST_TABLE_SIZE); at += 4)
+      memcpy(&word, owned->memory.base + at, sizeof word);
+    put_word(at - 4, pick(MB_GUEST_TABLE_SIZE + 4));
   }
 }
 
@@ -181,15 +198,15 @@ static void write_outbox(uint32_t mailbox) {
 }
 
 static void overwrite(const mb_image *image) {
-  switch (pick(7)) {
+  switch (pick(8)) {
   case 0:
-    write_bytes();
+    write_bytes(image);
     break;
   case 1:
-    write_words(image->mailbox);
+    write_words(image);
     break;
   case 2:
-    write_pages();
+    write_pages(image);
     break;
   case 3:
     write_stack(image->stack_pointer, image->mailbox);
@@ -199,6 +216,9 @@ static void overwrite(const mb_image *image) {
     break;
   case 5:
     write_outbox(image->mailbox);
+    break;
+  case 6:
+    write_functions(image);
     break;
   default: /* everything after the stack */
     memset(owned->memory.base + image->stack_pointer, (int)pick(256), memory_size() - image->stack_pointer);

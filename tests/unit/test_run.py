@@ -69,7 +69,7 @@ def test_stats():
     assert 0 < stats.instantiate_ms < stats.wall_ms
     assert stats.memory_bytes >= 0
     grown = modebox.run_sync("const a = new Uint8Array(8e6); a.length").stats
-    assert grown.memory_bytes >= 8e6
+    assert 7.8e6 <= grown.memory_bytes < 9e6
 
 
 def test_fuel_is_deterministic():
