@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lock.h"
+#include "near.h"
 #include "engine_id.h" /* generated: MB_ENGINE_ID */
 
 enum {
@@ -16,10 +17,36 @@ enum {
 struct mb_engine {
   mb_image image;
   bool guarded;
+  mb_near near; /* of idle instances, one for each of a few threads; the others: */
   mb_instance *pool;
   uint32_t max_pooled;
   _Atomic uint32_t pooled; /* also read without the lock, as a guess */
 };
+
+/* ---- the pool: last in, first out, so that warm memory is used again */
+
+static mb_instance *take_pooled(mb_engine *engine) {
+  mb_lock();
+  mb_instance *instance = engine->pool;
+  if (instance) {
+    engine->pool = instance->next;
+    engine->pooled--;
+  }
+  mb_unlock();
+  return instance;
+}
+
+static bool put_pooled(mb_engine *engine, mb_instance *instance) {
+  mb_lock();
+  bool room = engine->pooled < engine->max_pooled;
+  if (room) {
+    instance->next = engine->pool;
+    engine->pool = instance;
+    engine->pooled++;
+  }
+  mb_unlock();
+  return room;
+}
 
 /* ---- building the image */
 
@@ -120,11 +147,9 @@ mb_err mb_engine_new(mb_engine **out, const mb_engine_config *config) {
 }
 
 void mb_engine_free(mb_engine *engine) {
-  while (engine->pool) {
-    mb_instance *instance = engine->pool;
-    engine->pool = instance->next;
+  mb_instance *instance;
+  while ((instance = mb_near_take_any(&engine->near)) || (instance = take_pooled(engine)))
     mb_instance_free(instance);
-  }
   mb_os_image_free(&engine->image.pages);
   free_tables(&engine->image);
   free(engine);
@@ -142,30 +167,7 @@ const mb_image *mb_engine_base(const mb_engine *engine) {
   return &engine->image;
 }
 
-/* ---- the pool: last in, first out, so that warm memory is used again */
-
-static mb_instance *take_pooled(mb_engine *engine) {
-  mb_lock();
-  mb_instance *instance = engine->pool;
-  if (instance) {
-    engine->pool = instance->next;
-    engine->pooled--;
-  }
-  mb_unlock();
-  return instance;
-}
-
-static bool put_pooled(mb_engine *engine, mb_instance *instance) {
-  mb_lock();
-  bool room = engine->pooled < engine->max_pooled;
-  if (room) {
-    instance->next = engine->pool;
-    engine->pool = instance;
-    engine->pooled++;
-  }
-  mb_unlock();
-  return room;
-}
+/* ---- instances for runs */
 
 static bool is_large_enough(const mb_instance *instance, uint32_t max_pages) {
   return instance->memory.guarded || instance->memory.reserved >= (size_t)max_pages * MB_WASM_PAGE;
@@ -173,7 +175,9 @@ static bool is_large_enough(const mb_instance *instance, uint32_t max_pages) {
 
 mb_err mb_engine_take(mb_engine *engine, mb_instance **out, uint32_t pages) {
   uint32_t image_pages = (uint32_t)(engine->image.pages.size / MB_WASM_PAGE), max_pages = image_pages + pages;
-  mb_instance *instance = take_pooled(engine);
+  mb_instance *instance = mb_near_take(&engine->near);
+  if (!instance)
+    instance = take_pooled(engine);
   if (instance && !is_large_enough(instance, max_pages)) {
     mb_instance_free(instance);
     instance = NULL;
@@ -191,7 +195,8 @@ mb_err mb_engine_take(mb_engine *engine, mb_instance **out, uint32_t pages) {
 
 void mb_engine_give(mb_engine *engine, mb_instance *instance, bool intact) {
   size_t kept = atomic_load_explicit(&engine->pooled, memory_order_relaxed) < KEPT_POOLED ? KEPT_GROWTH : 0;
-  if (intact && mb_instance_reset(instance, &engine->image, kept) && put_pooled(engine, instance))
+  if (intact && mb_instance_reset(instance, &engine->image, kept) &&
+      (mb_near_put(&engine->near, instance) || put_pooled(engine, instance)))
     return;
   mb_instance_free(instance);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "lock.h"
+#include "near.h"
 #include "os.h"
 #include "sanitizer.h"
 
@@ -13,6 +14,7 @@ enum {
   KEPT_SIZE = 64 << 10, /* of a pooled stack's memory */
 };
 
+static mb_near near; /* idle fibers, one for each of a few threads; the others: */
 static mb_fiber *pool;
 
 static mb_fiber *fiber_new(void) {
@@ -31,12 +33,19 @@ static mb_fiber *fiber_new(void) {
   return fiber;
 }
 
-mb_fiber *mb_fiber_take(void) {
+static mb_fiber *take_pooled(void) {
   mb_lock();
   mb_fiber *fiber = pool;
   if (fiber)
     pool = fiber->next;
   mb_unlock();
+  return fiber;
+}
+
+mb_fiber *mb_fiber_take(void) {
+  mb_fiber *fiber = mb_near_take(&near);
+  if (!fiber)
+    fiber = take_pooled();
   return fiber ? fiber : fiber_new();
 }
 
@@ -53,6 +62,8 @@ void mb_fiber_give(mb_fiber *fiber) {
   mb_sanitizer_disarm(fiber);
   if (went_deep(fiber))
     (void)!mb_os_discard(fiber->low, STACK_SIZE - KEPT_SIZE); /* a stack needs no clean memory */
+  if (mb_near_put(&near, fiber))
+    return;
   mb_lock();
   fiber->next = pool;
   pool = fiber;

@@ -1,5 +1,6 @@
 /* run.c: modebox._core.Run, one mb_run seen from Python. Its methods convert and step; what to do next is decided in
  * the package. A run is used by one thread at a time (`busy`); only abort and end may come from another. */
+#include "gil.h"
 #include "run.h"
 #include <structmember.h>
 #include <time.h>
@@ -73,9 +74,9 @@ static PyObject *after_step(ext_run *self) {
 }
 
 static void step_without_gil(ext_run *self, int64_t slice_ns) {
-  Py_BEGIN_ALLOW_THREADS
+  PyThreadState *thread = ext_gil_release();
   self->status = mb_run_step(self->run, slice_ns);
-  Py_END_ALLOW_THREADS
+  ext_gil_take(thread);
 }
 
 static PyObject *run_step(PyObject *object, PyObject *slice) {
@@ -104,11 +105,11 @@ static mb_err settle_with_gil(ext_run *self, uint64_t call, guest_outcome outcom
 
 static mb_err settle_without_gil(ext_run *self, uint64_t call, guest_outcome outcome, mb_view value, int64_t slice_ns) {
   mb_err err;
-  Py_BEGIN_ALLOW_THREADS
+  PyThreadState *thread = ext_gil_release();
   err = mb_run_settle(self->run, call, outcome, value, clock_now(self));
   if (!err)
     self->status = mb_run_step(self->run, slice_ns);
-  Py_END_ALLOW_THREADS
+  ext_gil_take(thread);
   return err;
 }
 

@@ -1,4 +1,5 @@
 /* start.c: modebox._core.start, which makes a Run and steps it once. */
+#include "gil.h"
 #include "run.h"
 #include <stdlib.h>
 
@@ -91,13 +92,13 @@ static mb_err begin(ext_run *self, mb_engine *engine, const start_arguments *a) 
   mb_err err;
   self->value_limit = a->program.limits.value_bytes;
   self->clock_ns = a->program.clock_ns;
-  Py_BEGIN_ALLOW_THREADS
+  PyThreadState *thread = ext_gil_release();
   self->started_ns = ext_monotonic_ns();
   err = mb_run_new(&self->run, engine, &a->program);
   self->instantiate_ns = ext_monotonic_ns() - self->started_ns;
   if (!err)
     self->status = mb_run_step(self->run, a->slice_ns);
-  Py_END_ALLOW_THREADS
+  ext_gil_take(thread);
   return err;
 }
 

@@ -76,7 +76,11 @@ EDITS = (
                 "calloc(1,",
             ),
             ("static void js_arena_free(", "rt->mf.js_free(rt->malloc_state.opaque, b)", "free(b)"),
-            ("static size_t js_arena_usable_size(", "rt->mf.js_malloc_usable_size(b)", "js__malloc_usable_size(b)"),
+            (
+                "static size_t js_arena_usable_size(",
+                "rt->mf.js_malloc_usable_size(b)",
+                "js__malloc_usable_size(b)",
+            ),
             (
                 "static void *js_arena_realloc(",
                 "rt->mf.js_realloc(rt->malloc_state.opaque, b,",
