@@ -19,8 +19,8 @@ enum {
   FREE = 1, /* flags in the head, below the size */
   FREE_BEFORE = 2,
   FLAGS = GRAIN - 1,
-  STEPS = 8, /* bins to a doubling of size */
-  DOUBLINGS = 31,       /* of the greatest size */
+  STEPS = 8,      /* bins to a doubling of size */
+  DOUBLINGS = 31, /* of the greatest size */
   TRIED = 16,
   WASM_PAGE = 64 * 1024,
   GREATEST = INT32_MAX - WASM_PAGE,

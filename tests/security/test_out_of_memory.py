@@ -127,3 +127,14 @@ const values = {arguments}, {{ apply, construct }} = Reflect;
         call = "construct(target, values)" if function.is_constructor else "apply(target, own(), values)"
         found += [f"{function.path}: {text}" for text in odd(prelude, call, 1500, 40)]
     assert found == []
+
+
+def test_a_large_program() -> None:
+    """Under a sweep of limits it gives its value or runs out of memory, and nothing else."""
+    functions = "".join(f"function f{i}(a) {{ return {{ a, text: 'n{i}' + a }} }}\n" for i in range(4000))
+    source = functions + "[f0, f1, f2, f3].map((f, i) => f(i).text).join()"
+    ends = set()
+    for limit in range(1 << 20, 6 << 20, 32 << 10):
+        result = modebox.run_sync(source, limits={"memory_limit_bytes": limit}, throw_on_error=False)
+        ends.add(result.error.kind if result.error else result.value)
+    assert ends == {"MemoryLimit", "n00,n11,n22,n33"}

@@ -168,6 +168,23 @@ _LEAKS = """
     print(rounds(200) - before < 5_000_000)
 """
 
+_RANDOM = """
+    import os, modebox
+    def draw():
+        return [modebox.run_sync("Math.random()").value for _ in range(50)]
+    first = draw()
+    for _ in range(4):
+        reading, writing = os.pipe()
+        if not os.fork():
+            os.write(writing, repr(draw()).encode())
+            os._exit(0)
+        os.wait()
+        os.close(writing)
+        first += eval(os.read(reading, 1 << 16))
+    first += draw()
+    print(len(first), len(set(first)))
+"""
+
 
 def run(script: str, exit_status: int = 0) -> tuple[str, str]:
     """What a script writes to its two outputs."""
@@ -188,6 +205,10 @@ def test_many_threads_with_small_stacks() -> None:
 
 def test_a_fork_while_a_thread_runs_a_program() -> None:
     assert run(_FORK) == ("2\n0\n6\n", "")
+
+
+def test_random_numbers_never_come_again() -> None:
+    assert run(_RANDOM) == ("300 300\n", "")
 
 
 def test_a_fork_while_an_async_run_computes() -> None:

@@ -65,7 +65,7 @@ _CASES = [
 def test_case(case: Case, verdict: str) -> None:
     programs = cases.programs_of(case)
     if verdict == PASS:
-        assert programs, "a case without a program cannot pass"
+        assert programs or case.get("shown_by"), "nothing shows that it passes"
         for program in programs:
             _check(program, {})
         return
@@ -76,6 +76,20 @@ def test_case(case: Case, verdict: str) -> None:
     except Exception:
         pytest.xfail(verdict)
     pytest.fail(f"now passes: list it in the manifest (it is deferred to {verdict})")
+
+
+_SHOWN = [
+    pytest.param(place, id=f"{case['id']}: {place}")
+    for case in cases.load("field_reports")
+    for place in case.get("shown_by", [])
+]
+
+
+@pytest.mark.parametrize("place", _SHOWN)
+def test_what_shows_a_report_exists(place: str) -> None:
+    file, _, test = place.partition("::")
+    text = (cases.FOLDER.parents[1] / file).read_text(encoding="utf-8")
+    assert not test or re.search(rf"^(async )?def {test}\(", text, re.MULTILINE)
 
 
 def _check(case: Case, limits: dict[str, int]) -> None:
