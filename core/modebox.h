@@ -201,14 +201,23 @@ void mb_workers_stop(void);
 
 /* ---- value bytes: docs/spec/value.md; they know nothing of runs */
 
-/* One value, or the head of a container whose members follow. */
+/* One value, or the head of a container whose members follow; VALUE_SHARED and VALUE_ERROR: of what follows. */
 typedef struct mb_item {
   value_tag tag;
   union {
     int64_t integer; /* VALUE_INT */
-    double number;   /* VALUE_FLOAT */
+    double number;   /* VALUE_FLOAT; VALUE_DATE: milliseconds since 1970 */
     mb_view bytes;   /* VALUE_BIGINT, VALUE_STRING (UTF-8, not validated), VALUE_BYTES */
-    uint32_t count;  /* VALUE_ARRAY: values; VALUE_OBJECT: pairs; each is backed by bytes that are there */
+    uint32_t
+        count; /* VALUE_ARRAY, VALUE_SET: values; VALUE_OBJECT, VALUE_MAP: pairs; each is backed by bytes that are there */
+    uint32_t number_of_container; /* VALUE_REFERENCE: not checked */
+    struct {
+      value_numbers kind;
+      mb_view bytes; /* whole numbers of that kind */
+    } numbers;       /* VALUE_NUMBERS */
+    struct {
+      mb_view source, flags; /* UTF-8, not validated */
+    } regexp;                /* VALUE_REGEXP */
   } as;
 } mb_item;
 
@@ -217,6 +226,9 @@ typedef struct mb_key {
   bool fresh;     /* the first time: text is valid, and the caller may remember it under index */
   mb_view text;   /* UTF-8, not validated */
 } mb_key;
+
+/* Bytes of one number; 0: there is no such kind. */
+unsigned mb_numbers_width(unsigned kind);
 
 /* A cursor over hostile bytes. It does not count depth: whoever recurses does. */
 typedef struct mb_reader {
@@ -248,8 +260,11 @@ void mb_write_tag(mb_writer *writer, value_tag tag);  /* undefined, null, boolea
 void mb_write_int(mb_writer *writer, int64_t value);  /* within ±(2^53 - 1) */
 void mb_write_float(mb_writer *writer, double value); /* NaN is made canonical */
 void mb_write_bytes(mb_writer *writer, value_tag tag, mb_view bytes); /* bigint, string, bytes */
-void mb_write_head(mb_writer *writer, value_tag tag, uint32_t count); /* array, object */
-uint32_t mb_write_key(mb_writer *writer, mb_view text);               /* a key not written before; gives its index */
+void mb_write_head(mb_writer *writer, value_tag tag, uint32_t count); /* array, object, map, set */
+void mb_write_date(mb_writer *writer, double milliseconds);           /* NaN: an invalid one */
+void mb_write_regexp(mb_writer *writer, mb_view source, mb_view flags);
+void mb_write_numbers(mb_writer *writer, value_numbers kind, mb_view bytes);
+uint32_t mb_write_key(mb_writer *writer, mb_view text); /* a key not written before; gives its index */
 void mb_write_key_index(mb_writer *writer, uint32_t index);
 
 #endif

@@ -76,11 +76,45 @@ static bool read_count(mb_reader *reader, unsigned least, uint32_t *out) {
   return true;
 }
 
+unsigned mb_numbers_width(unsigned kind) {
+  static const uint8_t widths[VALUE_NUMBERS_KINDS] = {
+    [VALUE_INT8] = 1,  [VALUE_INT16] = 2,  [VALUE_UINT16] = 2,  [VALUE_INT32] = 4,   [VALUE_UINT32] = 4,
+    [VALUE_INT64] = 8, [VALUE_UINT64] = 8, [VALUE_FLOAT16] = 2, [VALUE_FLOAT32] = 4, [VALUE_FLOAT64] = 8,
+  };
+  return kind < VALUE_NUMBERS_KINDS ? widths[kind] : 0;
+}
+
+static bool read_sized(mb_reader *reader, mb_view *out) {
+  uint64_t size;
+  return read_varint(reader, &size) && read_bytes(reader, size, out);
+}
+
+static bool read_numbers(mb_reader *reader, mb_item *out) {
+  mb_view kind;
+  if (!read_bytes(reader, 1, &kind) || !mb_numbers_width(*kind.data) || !read_sized(reader, &out->as.numbers.bytes))
+    return false;
+  out->as.numbers.kind = (value_numbers)*kind.data;
+  return out->as.numbers.bytes.size % mb_numbers_width(*kind.data) == 0;
+}
+
+static bool read_regexp(mb_reader *reader, mb_item *out) {
+  mb_view tag;
+  return read_sized(reader, &out->as.regexp.flags) && read_bytes(reader, 1, &tag) && *tag.data == VALUE_STRING &&
+         read_sized(reader, &out->as.regexp.source);
+}
+
+static bool read_number_of_container(mb_reader *reader, uint32_t *out) {
+  uint64_t number;
+  if (!read_varint(reader, &number) || number > UINT32_MAX)
+    return false;
+  *out = (uint32_t)number;
+  return true;
+}
+
 bool mb_read_item(mb_reader *reader, mb_item *out) {
   if (reader->next == reader->end)
     return false;
   uint8_t tag = *reader->next++;
-  uint64_t size;
   out->tag = (value_tag)tag;
   switch (tag) {
   case VALUE_UNDEFINED:
@@ -88,19 +122,29 @@ bool mb_read_item(mb_reader *reader, mb_item *out) {
   case VALUE_FALSE:
   case VALUE_TRUE:
   case VALUE_ERROR:
+  case VALUE_SHARED:
     return true;
   case VALUE_INT:
     return read_int(reader, &out->as.integer);
   case VALUE_FLOAT:
+  case VALUE_DATE:
     return read_float(reader, &out->as.number);
   case VALUE_BIGINT:
   case VALUE_STRING:
   case VALUE_BYTES:
-    return read_varint(reader, &size) && read_bytes(reader, size, &out->as.bytes);
+    return read_sized(reader, &out->as.bytes);
   case VALUE_ARRAY:
+  case VALUE_SET:
     return read_count(reader, 1, &out->as.count);
   case VALUE_OBJECT:
+  case VALUE_MAP:
     return read_count(reader, 2, &out->as.count);
+  case VALUE_REGEXP:
+    return read_regexp(reader, out);
+  case VALUE_NUMBERS:
+    return read_numbers(reader, out);
+  case VALUE_REFERENCE:
+    return read_number_of_container(reader, &out->as.number_of_container);
   default:
     return false;
   }
@@ -194,14 +238,34 @@ void mb_write_int(mb_writer *writer, int64_t value) {
   write_tag_and_varint(writer, VALUE_INT, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-void mb_write_float(mb_writer *writer, double value) {
-  uint8_t bytes[9] = { VALUE_FLOAT };
+static void write_eight(mb_writer *writer, value_tag tag, double value) {
+  uint8_t bytes[9] = { (uint8_t)tag };
   uint64_t bits = CANONICAL_NAN;
   if (value == value)
     memcpy(&bits, &value, 8);
   for (unsigned i = 0; i < 8; i++)
     bytes[1 + i] = (uint8_t)(bits >> (8 * i));
   mb_write_raw(writer, (mb_view){ bytes, sizeof bytes });
+}
+
+void mb_write_float(mb_writer *writer, double value) {
+  write_eight(writer, VALUE_FLOAT, value);
+}
+
+void mb_write_date(mb_writer *writer, double milliseconds) {
+  write_eight(writer, VALUE_DATE, milliseconds);
+}
+
+void mb_write_regexp(mb_writer *writer, mb_view source, mb_view flags) {
+  write_tag_and_varint(writer, VALUE_REGEXP, flags.size);
+  mb_write_raw(writer, flags);
+  mb_write_bytes(writer, VALUE_STRING, source);
+}
+
+void mb_write_numbers(mb_writer *writer, value_numbers kind, mb_view bytes) {
+  mb_write_tag(writer, VALUE_NUMBERS);
+  write_tag_and_varint(writer, (value_tag)kind, bytes.size);
+  mb_write_raw(writer, bytes);
 }
 
 void mb_write_bytes(mb_writer *writer, value_tag tag, mb_view bytes) {

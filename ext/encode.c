@@ -2,6 +2,7 @@
  * read (mappings), so containers are copied before their members are looked at. */
 #include "ext.h"
 #include "keys.h"
+#include "shared.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,10 @@ static const int64_t INT_LIMIT = (INT64_C(1) << 53) - 1;
 /* Where the encoder is: containers from the innermost outwards. */
 typedef struct place {
   const struct place *outer;
-  PyObject *container;
-  PyObject *key;    /* of the member being written ... */
-  Py_ssize_t index; /* ... or its index, where key is NULL */
-  unsigned depth;   /* 1: the outermost */
+  enum { AT_INDEX, AT_KEY, AT_MAP_KEY, AT_MAP_VALUE, AT_MEMBER } step;
+  PyObject *key;  /* AT_KEY: a str */
+  size_t index;   /* else */
+  unsigned depth; /* 1: the outermost */
 } place;
 
 typedef struct encoder {
@@ -21,6 +22,8 @@ typedef struct encoder {
   mb_writer *writer;
   const char *root;
   ext_keys keys;
+  ext_shared shared;
+  size_t extra;     /* by which the value is larger where every reference is written out */
   PyObject **items; /* the members of all containers being written, owned */
   size_t item_count, item_capacity;
 } encoder;
@@ -40,19 +43,28 @@ static PyObject *describe_type(PyObject *object) {
   return text;
 }
 
+static PyObject *key_step(PyObject *outer, PyObject *key) {
+  return PyUnicode_FromFormat(PyUnicode_IsIdentifier(key) ? "%U.%.80U" : "%U[%.80R]", outer, key);
+}
+
+static PyObject *index_step(PyObject *outer, const place *at) {
+  static const char *const formats[] = {
+    [AT_INDEX] = "%U[%zu]",
+    [AT_MAP_KEY] = "%U.entries()[%zu][0]",
+    [AT_MAP_VALUE] = "%U.entries()[%zu][1]",
+    [AT_MEMBER] = "%U.values()[%zu]",
+  };
+  return PyUnicode_FromFormat(formats[at->step], outer, at->index);
+}
+
 /* "result.items[3]" */
 static PyObject *path_of(const encoder *e, const place *at) {
   if (!at)
     return PyUnicode_FromString(e->root);
-  PyObject *outer = path_of(e, at->outer), *path = NULL;
+  PyObject *outer = path_of(e, at->outer);
   if (!outer)
     return NULL;
-  if (!at->key)
-    path = PyUnicode_FromFormat("%U[%zd]", outer, at->index);
-  else if (PyUnicode_IsIdentifier(at->key))
-    path = PyUnicode_FromFormat("%U.%.80U", outer, at->key);
-  else
-    path = PyUnicode_FromFormat("%U[%.80R]", outer, at->key);
+  PyObject *path = at->step == AT_KEY ? key_step(outer, at->key) : index_step(outer, at);
   Py_DECREF(outer);
   return path;
 }
@@ -166,58 +178,78 @@ static bool encode_bytes(encoder *e, PyObject *object) {
   return PyBytes_AsStringAndSize(object, &data, &size) == 0 && write_bytes(e, data, size);
 }
 
-static bool refuse_format(encoder *e, const place *at, PyObject *format) {
-  return refuse(e, at, "is a memoryview of format %U; only bytes (B, c) cross the sandbox boundary", format);
+/* ---- memory views */
+
+static PyObject *attribute(PyObject *object, const char *name) {
+  return PyObject_GetAttrString(object, name);
+}
+
+static Py_ssize_t size_attribute(PyObject *object, const char *name) {
+  PyObject *value = attribute(object, name);
+  Py_ssize_t size = value ? PyLong_AsSsize_t(value) : -1;
+  Py_XDECREF(value);
+  return size;
+}
+
+/* The numbers that items of a struct format are, of this many bytes; -1: none that JavaScript has. */
+static int kind_of(const char *format, Py_ssize_t width) {
+  static const struct {
+    char formats[8];
+    int kinds[9]; /* by width */
+  } kinds[] = {
+    { "bhilqn", { [1] = VALUE_INT8, [2] = VALUE_INT16, [4] = VALUE_INT32, [8] = VALUE_INT64 } },
+    { "HILQN", { [2] = VALUE_UINT16, [4] = VALUE_UINT32, [8] = VALUE_UINT64 } },
+    { "efd", { [2] = VALUE_FLOAT16, [4] = VALUE_FLOAT32, [8] = VALUE_FLOAT64 } },
+  };
+  if (*format == '@' || *format == '=' || *format == '<')
+    format++;
+  for (unsigned i = 0; *format && !format[1] && i < sizeof kinds / sizeof *kinds; i++)
+    if (strchr(kinds[i].formats, *format))
+      return width > 0 && width <= 8 ? kinds[i].kinds[width] : -1;
+  return -1;
 }
 
 static bool is_byte_format(const char *format) {
-  return !format || !strcmp(format, "B") || !strcmp(format, "c");
+  return !strcmp(format, "B") || !strcmp(format, "c") || !strcmp(format, "<B");
 }
 
-#ifdef Py_LIMITED_API
-/* The limited API has no buffers before 3.11: one copy more. */
-static bool encode_memoryview(encoder *e, PyObject *view, const place *at) {
-  PyObject *format = PyObject_GetAttrString(view, "format");
-  const char *text = format ? PyUnicode_AsUTF8AndSize(format, NULL) : NULL;
-  if (!text || !is_byte_format(text)) {
-    if (text)
-      return refuse_format(e, at, format);
-    Py_XDECREF(format);
-    return false;
-  }
-  Py_DECREF(format);
+static bool write_view(encoder *e, PyObject *view, int kind) {
   PyObject *bytes = PyObject_CallMethod(view, "tobytes", NULL);
-  bool ok = bytes && encode_bytes(e, bytes);
+  char *data;
+  Py_ssize_t size;
+  bool ok = bytes && PyBytes_AsStringAndSize(bytes, &data, &size) == 0;
+  if (ok && kind < 0)
+    write_bytes(e, data, size);
+  else if (ok)
+    mb_write_numbers(e->writer, (value_numbers)kind, (mb_view){ (const uint8_t *)data, (size_t)size });
   Py_XDECREF(bytes);
   return ok;
 }
-#else
-static bool encode_scattered(encoder *e, Py_buffer *buffer) {
-  char *data = malloc((size_t)buffer->len);
-  bool ok = data && PyBuffer_ToContiguous(data, buffer, buffer->len, 'C') == 0;
-  if (ok)
-    write_bytes(e, data, buffer->len);
-  else if (!data)
-    PyErr_NoMemory();
-  free(data);
-  return ok;
+
+static bool encode_numbers(encoder *e, PyObject *view, const char *format, const place *at) {
+  Py_ssize_t dimensions = size_attribute(view, "ndim"), width = size_attribute(view, "itemsize");
+  if (dimensions < 0 || width < 0)
+    return false;
+  int kind = kind_of(format, width);
+  if (kind < 0)
+    return refuse(e, at, "is a buffer of format %U; only numbers in this machine's order cross the sandbox boundary",
+                  PyUnicode_FromString(format));
+  if (dimensions != 1)
+    return refuse(e, at, "is a buffer of %U dimensions; one crosses the sandbox boundary: make lists of it (.tolist())",
+                  PyUnicode_FromFormat("%zd", dimensions));
+  return write_view(e, view, kind);
 }
 
+/* Through its attributes: the limited API has no buffers before 3.11. */
 static bool encode_memoryview(encoder *e, PyObject *view, const place *at) {
-  Py_buffer buffer;
-  if (PyObject_GetBuffer(view, &buffer, PyBUF_FULL_RO) < 0)
-    return false;
-  bool ok;
-  if (!is_byte_format(buffer.format))
-    ok = refuse_format(e, at, PyUnicode_FromString(buffer.format));
-  else if (PyBuffer_IsContiguous(&buffer, 'C'))
-    ok = write_bytes(e, buffer.buf, buffer.len);
-  else
-    ok = fits(e, buffer.len) && encode_scattered(e, &buffer);
-  PyBuffer_Release(&buffer);
+  PyObject *format = attribute(view, "format");
+  const char *text = format ? PyUnicode_AsUTF8AndSize(format, NULL) : NULL;
+  Py_ssize_t size = text ? size_attribute(view, "nbytes") : -1;
+  bool ok = size >= 0 && fits(e, size) &&
+            (is_byte_format(text) ? write_view(e, view, -1) : encode_numbers(e, view, text, at));
+  Py_XDECREF(format);
   return ok;
 }
-#endif
 
 /* ---- keys */
 
@@ -234,11 +266,9 @@ static bool encode_exact_key(encoder *e, PyObject *text) {
   return ok;
 }
 
-static bool encode_key(encoder *e, PyObject *key, const place *at) {
+static bool encode_key(encoder *e, PyObject *key) {
   if (PyUnicode_CheckExact(key))
     return encode_exact_key(e, key);
-  if (!PyUnicode_Check(key))
-    return refuse(e, at, "has a key that is %U; keys must be str", describe_type(key));
   PyObject *text = PyUnicode_FromObject(key); /* a subclass may hash and compare as it likes */
   bool ok = text && encode_exact_key(e, text);
   Py_XDECREF(text);
@@ -306,78 +336,232 @@ static bool push_dict(encoder *e, PyObject *dict) {
   return ok;
 }
 
+/* Of a tuple or a list. */
 static bool push_pair(encoder *e, PyObject *pair) {
-  if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
-    PyErr_SetString(PyExc_TypeError, "items() of a mapping must give pairs");
-    return false;
-  }
-  return push_tuple(e, pair);
+  size_t base = e->item_count;
+  bool ok = PyTuple_Check(pair) ? push_tuple(e, pair) : PyList_Check(pair) && push_list(e, pair);
+  if (ok && e->item_count == base + 2)
+    return true;
+  if (!PyErr_Occurred())
+    PyErr_SetString(PyExc_TypeError, "the entries of a mapping must be pairs");
+  return false;
+}
+
+static bool push_pairs(encoder *e, PyObject *pairs) {
+  bool ok = fits(e, PyList_Size(pairs));
+  for (Py_ssize_t i = 0; ok && i < PyList_Size(pairs); i++)
+    ok = push_pair(e, ext_list_item(pairs, i));
+  return ok;
+}
+
+static bool push_iterable(encoder *e, PyObject *iterable) {
+  PyObject *list = PySequence_List(iterable);
+  bool ok = list && push_list(e, list);
+  Py_XDECREF(list);
+  return ok;
 }
 
 /* Runs the mapping's own code. */
 static bool push_mapping(encoder *e, PyObject *mapping) {
   PyObject *pairs = PyMapping_Items(mapping);
-  if (!pairs)
-    return false;
-  bool ok = fits(e, PyList_Size(pairs));
-  for (Py_ssize_t i = 0; ok && i < PyList_Size(pairs); i++)
-    ok = push_pair(e, ext_list_item(pairs, i));
-  Py_DECREF(pairs);
+  bool ok = pairs && push_pairs(e, pairs);
+  Py_XDECREF(pairs);
   return ok;
 }
 
-static bool is_inside_itself(PyObject *object, const place *at) {
-  for (; at; at = at->outer)
-    if (at->container == object)
-      return true;
-  return false;
+/* ---- containers, from their members: items from base on */
+
+typedef bool write_members(encoder *e, size_t base, place at);
+
+static bool write_array(encoder *e, size_t base, place at) {
+  size_t count = e->item_count - base;
+  mb_write_head(e->writer, VALUE_ARRAY, (uint32_t)count);
+  bool ok = true;
+  for (at.index = 0; ok && at.index < count; at.index++)
+    ok = encode(e, e->items[base + at.index], &at);
+  return ok;
 }
 
-static bool check_container(encoder *e, PyObject *object, const place *at) {
-  if (is_inside_itself(object, at))
-    return refuse(e, at, "is %U, which cannot cross the sandbox boundary", PyUnicode_FromString("circular"));
-  if (at && at->depth >= GUEST_VALUE_DEPTH)
-    return refuse(e, NULL, "is nested more than %U deep", PyUnicode_FromFormat("%d", GUEST_VALUE_DEPTH));
+static bool write_set(encoder *e, size_t base, place at) {
+  size_t count = e->item_count - base;
+  mb_write_head(e->writer, VALUE_SET, (uint32_t)count);
+  at.step = AT_MEMBER;
+  bool ok = true;
+  for (at.index = 0; ok && at.index < count; at.index++)
+    ok = encode(e, e->items[base + at.index], &at);
+  return ok;
+}
+
+static bool write_map(encoder *e, size_t base, place at) {
+  size_t count = (e->item_count - base) / 2;
+  mb_write_head(e->writer, VALUE_MAP, (uint32_t)count);
+  bool ok = true;
+  for (at.index = 0; ok && at.index < count; at.index++) {
+    at.step = AT_MAP_KEY;
+    ok = encode(e, e->items[base + 2 * at.index], &at);
+    at.step = AT_MAP_VALUE;
+    ok = ok && encode(e, e->items[base + 2 * at.index + 1], &at);
+  }
+  return ok;
+}
+
+static bool all_keys_are_text(const encoder *e, size_t base) {
+  for (size_t i = base; i < e->item_count; i += 2)
+    if (!PyUnicode_Check(e->items[i]))
+      return false;
   return true;
 }
 
-static place enter(PyObject *container, const place *outer) {
-  return (place){ .outer = outer, .container = container, .depth = outer ? outer->depth + 1 : 1 };
+/* An object; a Map where a key is no str. */
+static bool write_object(encoder *e, size_t base, place at) {
+  if (!all_keys_are_text(e, base))
+    return write_map(e, base, at);
+  size_t end = e->item_count;
+  mb_write_head(e->writer, VALUE_OBJECT, (uint32_t)((end - base) / 2));
+  at.step = AT_KEY;
+  bool ok = true;
+  for (size_t i = base; ok && i < end; i += 2) {
+    at.key = e->items[i];
+    ok = encode_key(e, at.key) && encode(e, e->items[i + 1], &at);
+  }
+  return ok;
 }
 
-static bool encode_sequence(encoder *e, PyObject *object, const place *outer, bool (*push)(encoder *, PyObject *)) {
+static bool write_error(encoder *e, size_t base, place at) {
+  mb_write_tag(e->writer, VALUE_ERROR);
+  return write_object(e, base, at);
+}
+
+/* A container by its kind: how its members are read, and how they are written. */
+typedef struct container_kind {
+  bool (*push)(encoder *e, PyObject *members);
+  write_members *write;
+} container_kind;
+
+static const container_kind LIST = { push_list, write_array }, TUPLE = { push_tuple, write_array },
+                            DICT = { push_dict, write_object }, MAPPING = { push_mapping, write_object },
+                            JS_MAP = { push_dict, write_map }, ENTRIES = { push_pairs, write_map },
+                            MEMBERS = { push_list, write_set }, SET = { push_iterable, write_set },
+                            ERROR = { push_dict, write_error };
+
+/* `members` stands for the object, and mostly is it. */
+static bool encode_members(encoder *e, PyObject *members, const place *outer, container_kind kind) {
   size_t base = e->item_count;
-  if (!check_container(e, object, outer) || !push(e, object))
-    return false;
-  size_t count = e->item_count - base;
-  place at = enter(object, outer);
-  mb_write_head(e->writer, VALUE_ARRAY, (uint32_t)count);
-  bool ok = true;
-  for (size_t i = 0; ok && i < count; i++) {
-    at.index = (Py_ssize_t)i;
-    ok = encode(e, e->items[base + i], &at);
-  }
+  place at = { .outer = outer, .depth = outer ? outer->depth + 1 : 1 };
+  if (at.depth > GUEST_VALUE_DEPTH)
+    return refuse(e, NULL, "is nested more than %U deep", PyUnicode_FromFormat("%d", GUEST_VALUE_DEPTH));
+  bool ok = kind.push(e, members) && kind.write(e, base, at);
   drop_items(e, base);
   return ok;
 }
 
-static bool encode_object(encoder *e, PyObject *object, const place *outer, bool (*push)(encoder *, PyObject *)) {
-  size_t base = e->item_count;
-  if (!check_container(e, object, outer))
+/* What only the items and one container hold cannot come again. */
+static bool may_come_again(PyObject *object, const place *at) {
+#ifdef Py_GIL_DISABLED
+  (void)object, (void)at;
+  return true;
+#else
+  enum { ITEMS_AND_ONE = 2 };
+  return !at || Py_REFCNT(object) > ITEMS_AND_ONE;
+#endif
+}
+
+static bool encode_reference(encoder *e, ext_container *found, const place *at) {
+  if (found->is_open)
+    return refuse(e, at, "is %U, which cannot cross the sandbox boundary", PyUnicode_FromString("circular"));
+  e->extra += found->size;
+  if (e->extra > e->writer->limit - e->writer->size)
+    return refuse_size(e);
+  return ext_shared_refer(&e->shared, found, e->writer->size);
+}
+
+static bool encode_container(encoder *e, PyObject *object, PyObject *members, const place *at, container_kind kind) {
+  if (!may_come_again(object, at))
+    return encode_members(e, members, at, kind);
+  ext_container *found = ext_shared_find(&e->shared, object);
+  if (found)
+    return encode_reference(e, found, at);
+  size_t index = ext_shared_add(&e->shared, object, e->writer->size);
+  if (index == SIZE_MAX)
     return false;
-  bool ok = push(e, object);
-  size_t end = e->item_count;
-  place at = enter(object, outer);
-  mb_write_head(e->writer, VALUE_OBJECT, (uint32_t)((end - base) / 2));
-  for (size_t i = base; ok && i < end; i += 2) {
-    at.key = e->items[i];
-    ok = encode_key(e, at.key, outer) && encode(e, e->items[i + 1], &at);
+  size_t start = e->writer->size + e->extra;
+  if (!encode_members(e, members, at, kind))
+    return false;
+  e->shared.containers[index].size = e->writer->size + e->extra - start;
+  e->shared.containers[index].is_open = false;
+  return true;
+}
+
+/* ---- what the package makes plain */
+
+static bool encode_regexp(encoder *e, PyObject *parts) {
+  mb_view views[2];
+  PyObject *owners[2] = { NULL, NULL };
+  bool ok = true;
+  for (int i = 0; ok && i < 2; i++)
+    ok = ext_view_text(PyTuple_GetItem(parts, i), &views[i], &owners[i]);
+  if (ok)
+    mb_write_regexp(e->writer, views[0], views[1]);
+  Py_XDECREF(owners[0]);
+  Py_XDECREF(owners[1]);
+  return ok;
+}
+
+static bool refuse_plain(encoder *e, PyObject *object, PyObject *advice, const place *at) {
+  if (advice == Py_None)
+    return refuse_type(e, at, object);
+  Py_INCREF(advice);
+  return refuse(e, at, "%U", advice);
+}
+
+static bool encode_plain(encoder *e, PyObject *object, long kind, PyObject *plain, const place *at) {
+  switch (kind) {
+  case EXT_PLAIN_VALUE:
+    return encode(e, plain, at);
+  case EXT_PLAIN_OBJECT:
+    return encode_container(e, object, plain, at, DICT);
+  case EXT_PLAIN_ARRAY:
+    return encode_container(e, object, plain, at, LIST);
+  case EXT_PLAIN_MAP:
+    return encode_container(e, object, plain, at, ENTRIES);
+  case EXT_PLAIN_SET:
+    return encode_container(e, object, plain, at, MEMBERS);
+  case EXT_PLAIN_DATE:
+    mb_write_date(e->writer, PyFloat_AsDouble(plain));
+    return true;
+  case EXT_PLAIN_REGEXP:
+    return encode_regexp(e, plain);
+  case EXT_PLAIN_ERROR:
+    return encode_container(e, object, plain, at, ERROR);
+  case EXT_PLAIN_NUMBERS:
+    return encode_memoryview(e, plain, at);
+  default:
+    return refuse_plain(e, object, plain, at);
   }
-  drop_items(e, base);
+}
+
+/* Runs code of the package, and of the object's class. */
+static bool encode_other(encoder *e, PyObject *object, const place *at) {
+  PyObject *pair = PyObject_CallFunctionObjArgs(e->state->values[EXT_VALUES_PLAIN], object, NULL);
+  if (!pair)
+    return false;
+  long kind = PyLong_AsLong(PyTuple_GetItem(pair, 0));
+  bool ok = encode_plain(e, object, kind, PyTuple_GetItem(pair, 1), at);
+  Py_DECREF(pair);
   return ok;
 }
 
 /* ---- any value */
+
+static bool is_a(const encoder *e, PyObject *object, ext_values type) {
+  return PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)e->state->values[type]);
+}
+
+static bool encode_list_subclass(encoder *e, PyObject *object, const place *at) {
+  if (is_a(e, object, EXT_VALUES_JS_ENTRIES))
+    return encode_container(e, object, object, at, ENTRIES);
+  return encode_container(e, object, object, at, is_a(e, object, EXT_VALUES_JS_SET) ? MEMBERS : LIST);
+}
 
 static bool encode_subclass(encoder *e, PyObject *object, const place *at) {
   if (PyLong_Check(object))
@@ -391,13 +575,15 @@ static bool encode_subclass(encoder *e, PyObject *object, const place *at) {
   if (PyByteArray_Check(object))
     return write_bytes(e, PyByteArray_AsString(object), PyByteArray_Size(object));
   if (PyList_Check(object))
-    return encode_sequence(e, object, at, push_list);
+    return encode_list_subclass(e, object, at);
   if (PyTuple_Check(object))
-    return encode_sequence(e, object, at, push_tuple);
+    return encode_container(e, object, object, at, TUPLE);
+  if (is_a(e, object, EXT_VALUES_JS_MAP))
+    return encode_container(e, object, object, at, JS_MAP);
   int is_mapping = PyDict_Check(object) ? 1 : PyObject_IsInstance(object, e->state->mapping_type);
   if (is_mapping < 0)
     return false;
-  return is_mapping ? encode_object(e, object, at, push_mapping) : refuse_type(e, at, object);
+  return is_mapping ? encode_container(e, object, object, at, MAPPING) : encode_other(e, object, at);
 }
 
 static bool encode_constant(encoder *e, PyObject *object, const place *at) {
@@ -424,13 +610,15 @@ static bool encode_any(encoder *e, PyObject *object, const place *at) {
   if (type == &PyFloat_Type)
     return encode_float(e, object);
   if (type == &PyDict_Type)
-    return encode_object(e, object, at, push_dict);
+    return encode_container(e, object, object, at, DICT);
   if (type == &PyList_Type)
-    return encode_sequence(e, object, at, push_list);
+    return encode_container(e, object, object, at, LIST);
   if (type == &PyTuple_Type)
-    return encode_sequence(e, object, at, push_tuple);
+    return encode_container(e, object, object, at, TUPLE);
   if (type == &PyBytes_Type)
     return encode_bytes(e, object);
+  if (type == &PySet_Type || type == &PyFrozenSet_Type)
+    return encode_container(e, object, object, at, SET);
   if (type == &PyMemoryView_Type)
     return encode_memoryview(e, object, at);
   return encode_constant(e, object, at);
@@ -445,8 +633,13 @@ static bool check_writer(encoder *e) {
   return !e->writer->err;
 }
 
+/* A value may be made plain again and again by its own class: the recursion is Python's to bound. */
 static bool encode(encoder *e, PyObject *object, const place *at) {
-  return encode_any(e, object, at) && check_writer(e);
+  if (Py_EnterRecursiveCall(" while a value is converted"))
+    return false;
+  bool ok = encode_any(e, object, at) && check_writer(e);
+  Py_LeaveRecursiveCall();
+  return ok;
 }
 
 static void begin(encoder *e, ext_state *state, mb_writer *writer, const char *root) {
@@ -454,30 +647,31 @@ static void begin(encoder *e, ext_state *state, mb_writer *writer, const char *r
   e->writer = writer;
   e->root = root;
   ext_keys_init(&e->keys);
+  e->shared = (ext_shared){ 0 };
+  e->extra = 0;
   e->items = NULL;
   e->item_count = e->item_capacity = 0;
 }
 
-static void end(encoder *e) {
+static bool end(encoder *e, bool ok) {
+  if (ok)
+    ext_shared_finish(&e->shared, e->writer);
+  ok = ok && check_writer(e);
+  ext_shared_free(&e->shared);
   ext_keys_free(&e->keys);
   drop_items(e, 0);
   free(e->items);
+  return ok;
 }
 
 bool ext_encode(ext_state *state, mb_writer *writer, PyObject *object, const char *root) {
   encoder e;
   begin(&e, state, writer, root);
-  bool ok = encode(&e, object, NULL);
-  end(&e);
-  return ok;
+  return end(&e, encode(&e, object, NULL));
 }
 
 bool ext_encode_error(ext_state *state, mb_writer *writer, PyObject *fields) {
   encoder e;
   begin(&e, state, writer, "the error");
-  place error = { .key = NULL, .depth = 1 };
-  mb_write_tag(writer, VALUE_ERROR);
-  bool ok = encode_object(&e, fields, &error, push_dict) && check_writer(&e);
-  end(&e);
-  return ok;
+  return end(&e, encode_members(&e, fields, NULL, ERROR));
 }

@@ -5,6 +5,34 @@
 #include <pthread.h>
 #include "../core/modebox.h"
 
+/* What the package gives to the module (src/modebox/_values.py): functions and types. */
+typedef enum ext_values {
+  EXT_VALUES_PLAIN,
+  EXT_VALUES_JS_MAP,
+  EXT_VALUES_JS_ENTRIES,
+  EXT_VALUES_JS_SET,
+  EXT_VALUES_MAP,
+  EXT_VALUES_SET,
+  EXT_VALUES_DATE,
+  EXT_VALUES_REGEXP,
+  EXT_VALUES_ERROR,
+  EXT_VALUES_NUMBERS,
+  EXT_VALUES
+} ext_values;
+
+/* What `plain` says a value crosses as. */
+typedef enum ext_plain {
+  EXT_PLAIN_VALUE,
+  EXT_PLAIN_OBJECT,
+  EXT_PLAIN_ARRAY,
+  EXT_PLAIN_MAP,
+  EXT_PLAIN_SET,
+  EXT_PLAIN_DATE,
+  EXT_PLAIN_REGEXP,
+  EXT_PLAIN_ERROR,
+  EXT_PLAIN_NUMBERS,
+} ext_plain;
+
 /* Of the module. */
 typedef struct ext_state {
   pthread_mutex_t lock; /* of `engine` being made */
@@ -15,6 +43,7 @@ typedef struct ext_state {
   PyObject *mapping_type;               /* collections.abc.Mapping */
   PyObject *int_bit_length, *int_to_bytes, *int_from_bytes;
   PyObject *is_signed; /* keyword arguments of the latter two */
+  PyObject *values[EXT_VALUES];
 } ext_state;
 
 /* module.c: the engine; NULL with an exception set. */
@@ -30,10 +59,11 @@ MB_CHECKED bool ext_encode(ext_state *state, mb_writer *writer, PyObject *object
 /* Appends an error value with these fields, an exact dict. */
 MB_CHECKED bool ext_encode_error(ext_state *state, mb_writer *writer, PyObject *fields);
 
-/* decode.c: one value, hostile bytes; `malformed` is raised for what value.md does not allow. */
-PyObject *ext_decode(ext_state *state, mb_view bytes);
+/* decode.c: one value, hostile bytes; `malformed` is raised for what value.md does not allow, and for one that is larger than
+ * limit bytes where every reference is written out. */
+PyObject *ext_decode(ext_state *state, mb_view bytes, size_t limit);
 /* The fields of an error value, as a dict. */
-PyObject *ext_decode_error(ext_state *state, mb_view bytes);
+PyObject *ext_decode_error(ext_state *state, mb_view bytes, size_t limit);
 
 /* text.c: a str as UTF-8 with lone surrogates kept. The view is valid while both `text` and *owner live; *owner is a
  * new reference or NULL. */

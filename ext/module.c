@@ -89,13 +89,33 @@ static PyObject *module_decode(PyObject *module, PyObject *bytes) {
   Py_ssize_t size;
   if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0)
     return NULL;
-  return ext_decode(PyModule_GetState(module), (mb_view){ (const uint8_t *)data, (size_t)size });
+  return ext_decode(PyModule_GetState(module), (mb_view){ (const uint8_t *)data, (size_t)size }, SIZE_MAX);
+}
+
+static PyObject *module_set_values(PyObject *module, PyObject *values) {
+  static const char *const names[EXT_VALUES] = {
+    [EXT_VALUES_PLAIN] = "plain",     [EXT_VALUES_JS_MAP] = "JsMap",  [EXT_VALUES_JS_ENTRIES] = "JsEntries",
+    [EXT_VALUES_JS_SET] = "JsSet",    [EXT_VALUES_MAP] = "map",       [EXT_VALUES_SET] = "set",
+    [EXT_VALUES_DATE] = "date",       [EXT_VALUES_REGEXP] = "regexp", [EXT_VALUES_ERROR] = "error",
+    [EXT_VALUES_NUMBERS] = "numbers",
+  };
+  ext_state *state = PyModule_GetState(module);
+  for (int i = 0; i < EXT_VALUES; i++) {
+    PyObject *value = PyMapping_GetItemString(values, names[i]);
+    if (!value)
+      return NULL;
+    PyObject *before = state->values[i];
+    state->values[i] = value;
+    Py_XDECREF(before);
+  }
+  Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
   { "start", (PyCFunction)(void (*)(void))ext_start, METH_FASTCALL, NULL },
   { "encode", (PyCFunction)(void (*)(void))module_encode, METH_FASTCALL, NULL },
   { "decode", module_decode, METH_O, NULL },
+  { "set_values", module_set_values, METH_O, NULL },
   { "runs_under_way", ext_runs_under_way, METH_NOARGS, NULL },
   { "stop_workers", ext_stop_workers, METH_NOARGS, NULL },
   { NULL, NULL, 0, NULL },
@@ -170,6 +190,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->int_to_bytes);
   Py_VISIT(state->int_from_bytes);
   Py_VISIT(state->is_signed);
+  for (int i = 0; i < EXT_VALUES; i++)
+    Py_VISIT(state->values[i]);
   return 0;
 }
 
@@ -186,6 +208,8 @@ static int module_clear(PyObject *module) {
   Py_CLEAR(state->int_to_bytes);
   Py_CLEAR(state->int_from_bytes);
   Py_CLEAR(state->is_signed);
+  for (int i = 0; i < EXT_VALUES; i++)
+    Py_CLEAR(state->values[i]);
   return 0;
 }
 

@@ -196,7 +196,7 @@ static PyObject *triple(PyObject *a, PyObject *b, PyObject *c) {
 }
 
 static PyObject *decode_arguments(ext_run *self, mb_view bytes) {
-  PyObject *list = ext_decode(state_of(self), bytes);
+  PyObject *list = ext_decode(state_of(self), bytes, self->value_limit);
   if (!list || PyList_CheckExact(list))
     return list;
   Py_DECREF(list);
@@ -234,22 +234,22 @@ static PyObject *run_take_logs(PyObject *object, PyObject *unused) {
   return logs ? logs : PyList_New(0);
 }
 
-static PyObject *read_result(ext_run *self, PyObject *(*decode)(ext_state *, mb_view)) {
+static PyObject *read_result(ext_run *self, PyObject *(*decode)(ext_state *, mb_view, size_t), size_t room) {
   if (!ext_run_enter(self))
     return NULL;
-  PyObject *result = decode(state_of(self), mb_run_result(self->run));
+  PyObject *result = decode(state_of(self), mb_run_result(self->run), self->value_limit + room);
   ext_run_leave(self);
   return result;
 }
 
 static PyObject *run_value(PyObject *self, PyObject *unused) {
   (void)unused;
-  return read_result((ext_run *)self, ext_decode);
+  return read_result((ext_run *)self, ext_decode, 0);
 }
 
 static PyObject *run_error(PyObject *self, PyObject *unused) {
   (void)unused;
-  return read_result((ext_run *)self, ext_decode_error);
+  return read_result((ext_run *)self, ext_decode_error, GUEST_ERROR_ROOM);
 }
 
 static PyObject *run_outcome(PyObject *object, PyObject *unused) {

@@ -10,6 +10,8 @@ static bool copy_members(mb_reader *reader, mb_writer *writer, mb_item item, uns
   mb_write_head(writer, item.tag, item.as.count);
   for (uint32_t i = 0; i < item.as.count; i++) {
     mb_key key;
+    if (item.tag == VALUE_MAP && !copy_value(reader, writer, depth + 1))
+      return false;
     if (item.tag == VALUE_OBJECT) {
       if (!mb_read_key(reader, &key))
         return false;
@@ -40,10 +42,26 @@ static bool copy_value(mb_reader *reader, mb_writer *writer, unsigned depth) {
   case VALUE_BYTES:
     mb_write_bytes(writer, item.tag, item.as.bytes);
     return true;
+  case VALUE_DATE:
+    mb_write_date(writer, item.as.number);
+    return true;
+  case VALUE_REGEXP:
+    mb_write_regexp(writer, item.as.regexp.source, item.as.regexp.flags);
+    return true;
+  case VALUE_NUMBERS:
+    mb_write_numbers(writer, item.as.numbers.kind, item.as.numbers.bytes);
+    return true;
+  case VALUE_REFERENCE:
+    mb_write_tag(writer, item.tag);
+    mb_write_varint(writer, item.as.number_of_container);
+    return true;
   case VALUE_ARRAY:
   case VALUE_OBJECT:
+  case VALUE_MAP:
+  case VALUE_SET:
     return copy_members(reader, writer, item, depth);
   case VALUE_ERROR:
+  case VALUE_SHARED:
     mb_write_tag(writer, item.tag);
     return copy_value(reader, writer, depth + 1);
   default:

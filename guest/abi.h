@@ -103,15 +103,36 @@ typedef enum value_tag {
   VALUE_NULL = 1,
   VALUE_FALSE = 2,
   VALUE_TRUE = 3,
-  VALUE_INT = 4,     /* zigzag varint, magnitude at most 2^53 - 1 */
-  VALUE_FLOAT = 5,   /* 8 bytes IEEE 754, little-endian; NaN only as 0x7ff8000000000000 */
-  VALUE_BIGINT = 6,  /* varint size, then two's complement, little-endian, shortest form */
-  VALUE_STRING = 7,  /* varint size, then UTF-8; a lone surrogate is its three bytes */
-  VALUE_BYTES = 8,   /* varint size, then the bytes: a Uint8Array */
-  VALUE_ARRAY = 9,   /* varint count, then that many values */
-  VALUE_OBJECT = 10, /* varint count, then that many of key, value */
-  VALUE_ERROR = 11,  /* one object value: name, message, stack, and code, line, column where known */
+  VALUE_INT = 4,        /* zigzag varint, magnitude at most 2^53 - 1 */
+  VALUE_FLOAT = 5,      /* 8 bytes IEEE 754, little-endian; NaN only as 0x7ff8000000000000 */
+  VALUE_BIGINT = 6,     /* varint size, then two's complement, little-endian, shortest form */
+  VALUE_STRING = 7,     /* varint size, then UTF-8; a lone surrogate is its three bytes */
+  VALUE_BYTES = 8,      /* varint size, then the bytes: a Uint8Array */
+  VALUE_ARRAY = 9,      /* varint count, then that many values */
+  VALUE_OBJECT = 10,    /* varint count, then that many of key, value */
+  VALUE_ERROR = 11,     /* one object value: name, message, stack, and what else is known */
+  VALUE_MAP = 12,       /* varint count, then that many of value, value */
+  VALUE_SET = 13,       /* varint count, then that many values */
+  VALUE_DATE = 14,      /* 8 bytes as VALUE_FLOAT: milliseconds since 1970 */
+  VALUE_REGEXP = 15,    /* varint size, flags; a VALUE_STRING, the source */
+  VALUE_NUMBERS = 16,   /* value_numbers, varint size in bytes, the numbers, little-endian: a typed array */
+  VALUE_SHARED = 17,    /* one container value; it has the next number, from 0 */
+  VALUE_REFERENCE = 18, /* varint number: that container again */
   VALUE_TAGS
 } value_tag;
+
+typedef enum value_numbers {
+  VALUE_INT8 = 0,
+  VALUE_INT16 = 1,
+  VALUE_UINT16 = 2,
+  VALUE_INT32 = 3,
+  VALUE_UINT32 = 4,
+  VALUE_INT64 = 5,
+  VALUE_UINT64 = 6,
+  VALUE_FLOAT16 = 7,
+  VALUE_FLOAT32 = 8,
+  VALUE_FLOAT64 = 9,
+  VALUE_NUMBERS_KINDS
+} value_numbers;
 
 #endif

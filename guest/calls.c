@@ -81,8 +81,8 @@ void calls_settle(JSContext *ctx, uint32_t ticket, guest_outcome outcome, const 
   calls[ticket - first] = (call){ JS_UNDEFINED, JS_UNDEFINED };
   pending--;
   JSValue value = codec_decode(ctx, input, size);
-  if (outcome == GUEST_RAISED && !JS_IsException(value))
-    value = errors_from_host(ctx, value, ticket);
+  if (outcome == GUEST_RAISED)
+    errors_set_call(value, ticket);
   bool failed = JS_IsException(value);
   if (failed)
     value = JS_GetException(ctx);

@@ -1,5 +1,6 @@
 #include "errors.h"
 #include <string.h>
+#include "codec.h"
 #include "inspect.h"
 
 static text program_filename;
@@ -46,17 +47,8 @@ static uint32_t host_ticket(JSValueConst thrown) {
   return origin >= FIRST_TICKET ? origin - FIRST_TICKET : 0;
 }
 
-JSValue errors_from_host(JSContext *ctx, JSValue fields, uint32_t ticket) {
-  static const char *const names[] = { "name", "message", "code" };
-  JSValue error = JS_NewError(ctx);
+void errors_set_call(JSValueConst error, uint32_t ticket) {
   JS_SetErrorOrigin(error, ticket + FIRST_TICKET);
-  for (unsigned i = 0; !JS_IsException(error) && i < sizeof names / sizeof *names; i++) {
-    JSValue field = JS_GetPropertyStr(ctx, fields, names[i]);
-    if (!JS_IsUndefined(field))
-      JS_DefinePropertyValueStr(ctx, error, names[i], field, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
-  }
-  JS_FreeValue(ctx, fields);
-  return error;
 }
 
 /* ---- stacks */
@@ -150,38 +142,25 @@ static JSValue string_property(JSContext *ctx, JSValueConst object, const char *
   return JS_UNDEFINED;
 }
 
-static bool encode_key(JSContext *ctx, bytes *out, const char *key) {
-  return bytes_append_varint(ctx, out, (uint64_t)strlen(key) << 1) && bytes_append_text(ctx, out, key);
+/* Takes the value. */
+static bool set_field(JSContext *ctx, JSValueConst fields, const char *name, JSValue value) {
+  return !JS_IsException(value) && JS_DefinePropertyValueStr(ctx, fields, name, value, JS_PROP_C_W_E) >= 0;
 }
 
-static bool encode_text(JSContext *ctx, bytes *out, const char *key, text value) {
-  return encode_key(ctx, out, key) && bytes_append_byte(ctx, out, VALUE_STRING) &&
-         bytes_append_varint(ctx, out, value.size) && bytes_append(ctx, out, value.data, value.size);
-}
-
-static bool encode_string(JSContext *ctx, bytes *out, const char *key, JSValueConst string) {
-  size_t size;
-  const char *utf8 = JS_ToCStringLen(ctx, &size, string);
-  bool ok = utf8 && encode_text(ctx, out, key, (text){ utf8, size });
+/* The program's frames of the error's stack, and where the innermost one is. */
+static JSValue program_stack(JSContext *ctx, JSValueConst error, frame *first) {
+  JSValue stack = string_property(ctx, error, "stack");
+  bytes frames = { .limit = 64 * 1024 };
+  size_t size = 0;
+  *first = (frame){ 0 };
+  const char *utf8 = JS_IsString(stack) ? JS_ToCStringLen(ctx, &size, stack) : NULL;
+  if (utf8)
+    filter_stack(ctx, &frames, (text){ utf8, size }, first);
   JS_FreeCString(ctx, utf8);
-  return ok;
-}
-
-static bool encode_number(JSContext *ctx, bytes *out, const char *key, uint32_t value) {
-  return encode_key(ctx, out, key) && bytes_append_byte(ctx, out, VALUE_INT) &&
-         bytes_append_varint(ctx, out, (uint64_t)value << 1);
-}
-
-static bool encode_fields(JSContext *ctx, bytes *out, JSValueConst name, JSValueConst message, JSValueConst code,
-                          text stack, frame at, uint32_t ticket) {
-  bool has_code = JS_IsString(code), has_name = JS_IsString(name);
-  uint8_t head[] = { VALUE_ERROR, VALUE_OBJECT, (uint8_t)(3 + has_code + (at.line ? 2 : 0) + (ticket ? 1 : 0)) };
-  return bytes_append(ctx, out, head, sizeof head) &&
-         (has_name ? encode_string(ctx, out, "name", name) : encode_text(ctx, out, "name", (text){ "Error", 5 })) &&
-         encode_string(ctx, out, "message", message) && encode_text(ctx, out, "stack", stack) &&
-         (!has_code || encode_string(ctx, out, "code", code)) &&
-         (!at.line || (encode_number(ctx, out, "line", at.line) && encode_number(ctx, out, "column", at.column))) &&
-         (!ticket || encode_number(ctx, out, "call", ticket));
+  JS_FreeValue(ctx, stack);
+  JSValue filtered = JS_NewStringLen(ctx, (const char *)frames.data, frames.size);
+  bytes_free(ctx, &frames);
+  return filtered;
 }
 
 /* What was thrown and has no message of its own, as text. */
@@ -198,32 +177,206 @@ static JSValue thrown_text(JSContext *ctx, JSValueConst thrown) {
   return string;
 }
 
-bool errors_encode(JSContext *ctx, bytes *out, JSValueConst thrown) {
-  JSValue name = JS_UNDEFINED, message = JS_UNDEFINED, code = JS_UNDEFINED, stack = JS_UNDEFINED;
-  if (JS_IsObject(thrown)) {
-    name = string_property(ctx, thrown, "name");
-    message = string_property(ctx, thrown, "message");
-    code = string_property(ctx, thrown, "code");
-    stack = string_property(ctx, thrown, "stack");
-  }
-  if (JS_IsUndefined(message))
-    message = thrown_text(ctx, thrown);
-  bytes frames = { .limit = 64 * 1024 };
-  frame first = { 0 };
-  size_t size = 0;
-  const char *utf8 = JS_IsString(stack) ? JS_ToCStringLen(ctx, &size, stack) : NULL;
-  if (utf8)
-    filter_stack(ctx, &frames, (text){ utf8, size }, &first);
-  bool ok = encode_fields(ctx, out, name, message, code, (text){ (const char *)frames.data, frames.size }, first,
-                          host_ticket(thrown));
-  JS_FreeCString(ctx, utf8);
-  bytes_free(ctx, &frames);
-  JS_FreeValue(ctx, stack);
+/* What every error has; message is consumed. */
+static bool set_plain_fields(JSContext *ctx, JSValueConst fields, JSValueConst error, JSValue message, frame *first) {
+  JSValue name = string_property(ctx, error, "name"), code = string_property(ctx, error, "code");
+  if (JS_IsUndefined(name))
+    name = JS_NewString(ctx, "Error");
+  bool ok = set_field(ctx, fields, "name", name);
+  ok = set_field(ctx, fields, "message", message) && ok;
+  ok = ok && set_field(ctx, fields, "stack", program_stack(ctx, error, first));
+  if (ok && JS_IsString(code))
+    return set_field(ctx, fields, "code", code);
   JS_FreeValue(ctx, code);
-  JS_FreeValue(ctx, message);
-  JS_FreeValue(ctx, name);
   return ok;
 }
+
+static const char *const OWN_FIELDS[] = { "cause", "errors" };
+static const char *const PLAIN_FIELDS[] = { "name", "message", "stack", "code", "cause", "errors" };
+
+/* The value of an own property, getters swallowed; JS_UNINITIALIZED: there is none. */
+static JSValue own_property(JSContext *ctx, JSValueConst object, JSAtom name) {
+  int found = JS_GetOwnProperty(ctx, NULL, object, name);
+  JSValue value = found > 0 ? JS_GetProperty(ctx, object, name) : JS_UNINITIALIZED;
+  if (found < 0 || JS_IsException(value)) {
+    JS_FreeValue(ctx, JS_GetException(ctx));
+    return JS_UNINITIALIZED;
+  }
+  return value;
+}
+
+static JSValue own_field(JSContext *ctx, JSValueConst object, const char *name) {
+  JSAtom atom = JS_NewAtom(ctx, name);
+  JSValue value = atom == JS_ATOM_NULL ? JS_UNINITIALIZED : own_property(ctx, object, atom);
+  JS_FreeAtom(ctx, atom);
+  return value;
+}
+
+static bool set_own_fields(JSContext *ctx, JSValueConst fields, JSValueConst error) {
+  bool ok = true;
+  for (unsigned i = 0; ok && i < sizeof OWN_FIELDS / sizeof *OWN_FIELDS; i++) {
+    JSValue value = own_field(ctx, error, OWN_FIELDS[i]);
+    ok = JS_IsUninitialized(value) || set_field(ctx, fields, OWN_FIELDS[i], value);
+  }
+  return ok;
+}
+
+static bool is_plain_field(JSContext *ctx, JSAtom name) {
+  const char *text = JS_AtomToCString(ctx, name);
+  bool found = !text;
+  for (unsigned i = 0; !found && i < sizeof PLAIN_FIELDS / sizeof *PLAIN_FIELDS; i++)
+    found = !strcmp(text, PLAIN_FIELDS[i]);
+  JS_FreeCString(ctx, text);
+  return found;
+}
+
+/* "properties": what else the program put on its error. */
+static bool set_properties(JSContext *ctx, JSValueConst fields, JSValueConst error) {
+  JSPropertyEnum *names;
+  uint32_t count, set = 0;
+  if (JS_GetOwnPropertyNames(ctx, &names, &count, error, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY))
+    return false;
+  JSValue properties = JS_NewObjectProto(ctx, JS_NULL);
+  bool ok = !JS_IsException(properties);
+  for (uint32_t i = 0; ok && i < count; i++) {
+    if (is_plain_field(ctx, names[i].atom))
+      continue;
+    JSValue value = own_property(ctx, error, names[i].atom);
+    if (JS_IsUninitialized(value))
+      continue;
+    set++;
+    ok = JS_DefinePropertyValue(ctx, properties, names[i].atom, value, JS_PROP_C_W_E) >= 0;
+  }
+  JS_FreePropertyEnum(ctx, names, count);
+  if (ok && set)
+    return set_field(ctx, fields, "properties", properties);
+  JS_FreeValue(ctx, properties);
+  return ok;
+}
+
+JSValue errors_fields(JSContext *ctx, JSValueConst error) {
+  JSValue fields = JS_NewObjectProto(ctx, JS_NULL), message = string_property(ctx, error, "message");
+  if (JS_IsUndefined(message))
+    message = JS_NewString(ctx, "");
+  frame first;
+  bool ok = !JS_IsException(fields) && set_plain_fields(ctx, fields, error, message, &first);
+  if (ok && set_own_fields(ctx, fields, error) && set_properties(ctx, fields, error))
+    return fields;
+  JS_FreeValue(ctx, fields);
+  return JS_EXCEPTION;
+}
+
+/* ---- what was thrown */
+
+static bool set_place(JSContext *ctx, JSValueConst fields, frame at, uint32_t ticket) {
+  return (!at.line || (set_field(ctx, fields, "line", JS_NewInt64(ctx, at.line)) &&
+                       set_field(ctx, fields, "column", JS_NewInt64(ctx, at.column)))) &&
+         (!ticket || set_field(ctx, fields, "call", JS_NewInt64(ctx, ticket)));
+}
+
+/* With `details`, all that errors_fields gives of an Error. */
+static JSValue thrown_fields(JSContext *ctx, JSValueConst thrown, bool details) {
+  JSValue fields = JS_NewObjectProto(ctx, JS_NULL), message = JS_UNDEFINED;
+  if (JS_IsObject(thrown))
+    message = string_property(ctx, thrown, "message");
+  if (JS_IsUndefined(message))
+    message = thrown_text(ctx, thrown);
+  frame first = { 0 };
+  bool ok = !JS_IsException(fields) && set_plain_fields(ctx, fields, thrown, message, &first) &&
+            set_place(ctx, fields, first, host_ticket(thrown));
+  if (ok && details && JS_IsError(thrown))
+    ok = set_own_fields(ctx, fields, thrown) && set_properties(ctx, fields, thrown);
+  if (ok)
+    return fields;
+  JS_FreeValue(ctx, fields);
+  return JS_EXCEPTION;
+}
+
+static bool encode_thrown(JSContext *ctx, bytes *out, JSValueConst thrown, bool details) {
+  JSValue fields = thrown_fields(ctx, thrown, details);
+  size_t start = out->size;
+  bool ok = !JS_IsException(fields) && codec_encode_error(ctx, out, fields);
+  JS_FreeValue(ctx, fields);
+  if (ok)
+    return true;
+  JS_FreeValue(ctx, JS_GetException(ctx));
+  out->size = start;
+  return false;
+}
+
+/* A cause may hold what cannot cross, or be too large: then the error goes without. */
+bool errors_encode(JSContext *ctx, bytes *out, JSValueConst thrown) {
+  return encode_thrown(ctx, out, thrown, true) || encode_thrown(ctx, out, thrown, false);
+}
+
+/* ---- from the host */
+
+typedef JSValue new_error(JSContext *ctx, const char *format, ...);
+
+/* An Error of the class that has this name; else a plain one. */
+static JSValue new_error_named(JSContext *ctx, JSValueConst name) {
+  static const struct {
+    const char *name;
+    new_error *make;
+  } classes[] = {
+    { "TypeError", JS_NewTypeError },         { "RangeError", JS_NewRangeError },
+    { "SyntaxError", JS_NewSyntaxError },     { "ReferenceError", JS_NewReferenceError },
+    { "InternalError", JS_NewInternalError },
+  };
+  const char *text = JS_IsString(name) ? JS_ToCString(ctx, name) : NULL;
+  new_error *make = JS_NewPlainError;
+  for (unsigned i = 0; text && i < sizeof classes / sizeof *classes; i++)
+    if (!strcmp(text, classes[i].name))
+      make = classes[i].make;
+  JS_FreeCString(ctx, text);
+  return make(ctx, "%s", "");
+}
+
+/* Defines what `from` has of its own under the name; enumerable only as a property that the program put there. */
+static bool copy_property(JSContext *ctx, JSValueConst error, JSValueConst from, JSAtom name, int enumerable) {
+  JSValue value = own_property(ctx, from, name);
+  return JS_IsUninitialized(value) ||
+         JS_DefinePropertyValue(ctx, error, name, value, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | enumerable) >= 0;
+}
+
+static bool copy_fields(JSContext *ctx, JSValueConst error, JSValueConst fields) {
+  bool ok = true;
+  for (unsigned i = 0; ok && i < sizeof PLAIN_FIELDS / sizeof *PLAIN_FIELDS; i++) {
+    JSAtom name = JS_NewAtom(ctx, PLAIN_FIELDS[i]);
+    ok = name != JS_ATOM_NULL && copy_property(ctx, error, fields, name, 0);
+    JS_FreeAtom(ctx, name);
+  }
+  return ok;
+}
+
+static bool copy_properties(JSContext *ctx, JSValueConst error, JSValueConst properties) {
+  JSPropertyEnum *names;
+  uint32_t count;
+  if (!JS_IsObject(properties))
+    return true;
+  if (JS_GetOwnPropertyNames(ctx, &names, &count, properties, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY))
+    return false;
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < count; i++)
+    ok = copy_property(ctx, error, properties, names[i].atom, JS_PROP_ENUMERABLE);
+  JS_FreePropertyEnum(ctx, names, count);
+  return ok;
+}
+
+JSValue errors_from_fields(JSContext *ctx, JSValue fields) {
+  JSValue name = own_field(ctx, fields, "name"), properties = own_field(ctx, fields, "properties");
+  JSValue error = new_error_named(ctx, name);
+  bool ok = !JS_IsException(error) && copy_fields(ctx, error, fields) && copy_properties(ctx, error, properties);
+  JS_FreeValue(ctx, properties);
+  JS_FreeValue(ctx, name);
+  JS_FreeValue(ctx, fields);
+  if (ok)
+    return error;
+  JS_FreeValue(ctx, error);
+  return JS_EXCEPTION;
+}
+
+/* ---- as text */
 
 bool errors_describe(JSContext *ctx, bytes *out, JSValueConst thrown) {
   if (!JS_IsError(thrown))

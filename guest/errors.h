@@ -12,12 +12,17 @@ bool errors_set_filename(JSContext *ctx, text filename);
 /* Which kind an uncaught exception is of. Decided by who made the object, never by what it looks like. */
 guest_error_kind errors_kind(JSValueConst thrown);
 
-/* Writes an error value. Runs the program's getters where it has some; what they throw is swallowed.
+/* Writes an error value for what was thrown. Runs the program's getters where it has some; what they throw is swallowed.
  * false: there was not even memory for that. */
 bool errors_encode(JSContext *ctx, bytes *out, JSValueConst thrown);
 
-/* An Error for the program, made from the host's error value (consumed), and remembered as made by host call `ticket`. */
-JSValue errors_from_host(JSContext *ctx, JSValue fields, uint32_t ticket);
+/* The fields of an Error as a plain object: name, message, stack (the program's frames), and where it has them code, cause, errors,
+ * and its other own properties. Exception: out of memory. */
+JSValue errors_fields(JSContext *ctx, JSValueConst error);
+/* An Error of these fields (consumed). */
+JSValue errors_from_fields(JSContext *ctx, JSValue fields);
+/* The error is remembered as made by host call `ticket`. */
+void errors_set_call(JSValueConst error, uint32_t ticket);
 
 /* "Name: message", or the value as text. */
 bool errors_describe(JSContext *ctx, bytes *out, JSValueConst thrown);

@@ -1,8 +1,8 @@
 /* guest.c: the exports, and the globals of a fresh realm. */
 #include "guest.h"
 #include <stdlib.h>
+#include "bigint.h"
 #include "calls.h"
-#include "codec.h"
 #include "console.h"
 #include "errors.h"
 #include "heap.h"
@@ -50,7 +50,7 @@ EXPORT(guest_init) void guest_init(void) {
   JS_SetMaxStackSize(guest_runtime, STACK_SIZE);
   guest_context = JS_NewContext(guest_runtime);
   errors_init(guest_context);
-  codec_init(guest_context);
+  bigint_init(guest_context);
   random_install(guest_context);
   console_install(guest_context);
   remove_globals(guest_context);

@@ -669,6 +669,13 @@ typedef struct JSFunctionDef {
 """,
     ),
     Edit(
+        why="the codec asks what objects are",
+        file="quickjs.c",
+        definition="static JSValue js_dataview_get_byteLength(",
+        anchor="static JSValue js_dataview_get_byteLength(",
+        replacement='#include "clone_parts.h"\n\nstatic JSValue js_dataview_get_byteLength(',
+    ),
+    Edit(
         why="the error names what was called",
         file="quickjs.c",
         definition="static int add_module_variables(",

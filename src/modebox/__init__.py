@@ -16,9 +16,16 @@ from modebox._errors import RunError
 from modebox._limits import Limits
 from modebox._results import LogEntry, RunResult, Stats
 from modebox._runner import Runner
+from modebox._values import JsDate, JsEntries, JsError, JsMap, JsRegExp, JsSet
 
 __all__ = [
     "UNDEFINED",
+    "JsDate",
+    "JsEntries",
+    "JsError",
+    "JsMap",
+    "JsRegExp",
+    "JsSet",
     "Limits",
     "LogEntry",
     "RunError",

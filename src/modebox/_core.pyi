@@ -112,3 +112,6 @@ def encode(value: object, limit: int, /) -> bytes:
 
 def decode(data: bytes, /) -> Any:
     """The value of value bytes."""
+
+def set_values(values: dict[str, Any], /) -> None:
+    """What `_values` gives: the types that stand for JavaScript's, and functions that convert."""

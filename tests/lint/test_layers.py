@@ -7,7 +7,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-ENGINE = {"quickjs.h", "libregexp.h", "libunicode.h", "dtoa.h", "cutils.h", "list.h"}
+ENGINE = {"quickjs.h", "libregexp.h", "libunicode.h", "dtoa.h", "cutils.h", "list.h"} | {
+    path.name for path in (ROOT / "tools" / "engine").glob("*.h")
+}
 GENERATED = {"guest.h", "bounds.h", "guest_bounds.h", "engine_id.h", "wasm-rt.h"}
 SYSTEM = re.compile(r"[a-z0-9_/]+\.h")
 

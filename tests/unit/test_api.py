@@ -33,6 +33,12 @@ def test_all_names():
     )
     assert set(modebox.__all__) == {
         "UNDEFINED",
+        "JsDate",
+        "JsEntries",
+        "JsError",
+        "JsMap",
+        "JsRegExp",
+        "JsSet",
         "Limits",
         "LogEntry",
         "RunError",

@@ -210,7 +210,6 @@ def circular():
 
 
 REFUSED = [
-    ({1}, "value is a set, which cannot cross"),
     ([0, {"k": [Thing()]}], "value[1].k[0] is a Thing, which cannot cross"),
     ({"a b": object()}, "value['a b'] is an object, which cannot cross"),
     ({"": print}, "value[''] is a builtin_function_or_method, which cannot cross"),
@@ -218,9 +217,11 @@ REFUSED = [
     (int, "value is a type, which cannot cross"),
     (circular(), "value[1]['a b'].again is circular, which cannot cross"),
     (nested(257), "value is nested more than 256 deep"),
-    ({"x": {1: 2}}, "value.x has a key that is an int; keys must be str"),
-    ({None: 2}, "value has a key that is a NoneType; keys must be str"),
-    (memoryview(array.array("d", [1])), "value is a memoryview of format d; only bytes (B, c) cross"),
+    ({"x": {1: Thing()}}, "value.x.entries()[0][1] is a Thing, which cannot cross"),
+    ({(1, Thing()): 2}, "value.entries()[0][0][1] is a Thing, which cannot cross"),
+    ({Thing()}, "value.values()[0] is a Thing, which cannot cross"),
+    (memoryview(bytes(8)).cast("d").cast("B").cast("d", (1, 1)), "value is a buffer of 2 dimensions"),
+    (memoryview(bytes(1)).cast("?"), "value is a buffer of format ?"),
 ]
 
 
@@ -233,11 +234,11 @@ def test_refused_by_path_and_name(value, message):
 
 def test_a_refused_return_is_a_type_error_in_the_program():
     source = "try { await bank.pay() } catch (e) { [e instanceof Error, e.name, e.message] }"
-    value = modebox.run_sync(source, host_functions={"bank": {"pay": lambda: {"to": {1}}}}).value
+    value = modebox.run_sync(source, host_functions={"bank": {"pay": lambda: {"to": print}}}).value
     assert value == [
         True,
         "TypeError",
-        "bank.pay: result.to is a set, which cannot cross the sandbox boundary",
+        "bank.pay: result.to is a builtin_function_or_method, which cannot cross the sandbox boundary",
     ]
 
 
@@ -283,7 +284,7 @@ def test_bytes_do_not_depend_on_which_strings_are_shared():
     shared = "key"
     apart = ["".join(["k", "e", "y"]) for _ in range(3)]
     assert len({id(key) for key in apart}) == 3
-    assert _core.encode([{shared: 1}] * 3, LIMIT) == _core.encode([{key: 1} for key in apart], LIMIT)
+    assert _core.encode([{shared: 1} for _ in range(3)], LIMIT) == _core.encode([{key: 1} for key in apart], LIMIT)
 
 
 # ---- properties
@@ -343,7 +344,7 @@ def test_damaged_bytes_are_malformed_or_a_value():
     "data",
     [
         b"",
-        b"\x0c",  # no such tag
+        b"\x13",  # no such tag
         b"\x01\x01",  # something follows the value
         b"\x04",  # an int without its varint
         b"\x04\x80\x00",  # a varint that is not the shortest
@@ -352,7 +353,15 @@ def test_damaged_bytes_are_malformed_or_a_value():
         b"\x09\xff\xff\xff\xff\x0f",  # an array of 2**32 values
         b"\x0a\x01\x01\x01",  # a key that was not written before
         b"\x05\x01\x00\x00\x00\x00\x00\xf8\x7f",  # another NaN
-        b"\x0b\x0a\x00",  # an error, which is no value
+        b"\x0b\x09\x00",  # an error without its object
+        b"\x0c\x02\x01\x01",  # a map of more than there is
+        b"\x0d\x02\x01",  # a set of more than there is
+        b"\x0f\x00\x08\x00",  # a regular expression whose source is no string
+        b"\x10\x0a\x00",  # numbers of no kind
+        b"\x10\x01\x03abc",  # one and a half numbers
+        b"\x11\x01",  # a number for what is no container
+        b"\x12\x00",  # a container that was not numbered
+        b"\x11\x09\x01\x12\x00",  # a container inside itself
         b"\x09\x01" * 256 + b"\x09\x00",  # 257 arrays
         b"\x0a\x01\x02a" + b"\x0a\x01\x01" * 255 + b"\x0a\x00",  # 257 objects
     ],
