@@ -8,27 +8,45 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
+from functools import partial
+from inspect import CORO_CREATED, getcoroutinestate
+from logging import getLogger
 from time import monotonic_ns
 from types import CoroutineType
 
+from modebox import _queue
+from modebox._callables import code_of
 from modebox._drive import BREATHE, STEP, WAIT
 from modebox._workers import port_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Coroutine, Iterator
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator
     from contextvars import Context
     from typing import Any
 
     from modebox._drive import Drive
 
-    _Serving = Coroutine[Any, Any, None]
-
 _LEAST_S = 0.001  # of a timer
+_LISTEN_S = 0.02  # between two looks for log entries, where somebody listens
 _GRACE_S = 0.01  # for cancelled host functions to clean up before the run is over
 
 
-async def attend(drive: Drive, steps: Iterator[str], stragglers: set[asyncio.Task[None]]) -> None:
+async def wait_for_turn(queue: _queue.Queue) -> bool:
+    """Lines up; whether the run was admitted, or else the queue was closed."""
+    loop = asyncio.get_running_loop()
+    settled = loop.create_future()
+    ticket = queue.line_up(partial(_call_in, loop, _settle, settled))
+    try:
+        if ticket.state == _queue.WAITING:
+            await settled
+    except BaseException:
+        queue.give_up(ticket)
+        raise
+    return ticket.state == _queue.ADMITTED
+
+
+async def attend(drive: Drive, steps: Iterator[str], stragglers: set[asyncio.Task[Any]]) -> None:
     """Drives to the end.
 
     Host functions that go on after they were cancelled are added to stragglers, and taken out at their end.
@@ -52,7 +70,7 @@ class _Attendant:
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
         self._loop = asyncio.get_running_loop()
-        self._tasks: dict[int, tuple[asyncio.Task[None], Awaitable[object]]] = {}
+        self._tasks: dict[int, asyncio.Task[Any]] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         drive.spawn = self._spawn
@@ -60,25 +78,22 @@ class _Attendant:
 
     # ---- host calls
 
-    def _spawn(self, call_id: int, index: int, awaitable: Awaitable[object], context: Context) -> None:
+    def _spawn(self, call_id: int, awaitable: Awaitable[object], context: Context) -> None:
         """Awaits in a task; where tasks are eager (3.12), what does not suspend is over when this returns."""
-        task = _new_task(self._serve(call_id, index, awaitable), self._loop, context)
-        if not task.done():
-            self._tasks[call_id] = task, awaitable
-
-    async def _serve(self, call_id: int, index: int, awaitable: Awaitable[object]) -> None:
-        try:
-            value = await awaitable
-        except (Exception, asyncio.CancelledError) as error:
-            self._drive.answer(call_id, index, None, error)
-        except BaseException as error:  # leaves run(), and the loop
-            self._drive.answer(call_id, index, None, error)
-            raise
+        coroutine = awaitable if type(awaitable) is CoroutineType else _await(awaitable)
+        task = _new_task(coroutine, self._loop, context)
+        if task.done():
+            self._drive.answer(call_id, task.result)
         else:
-            self._drive.answer(call_id, index, value, None)
-        finally:
-            if self._tasks.pop(call_id, None) is not None:
-                self._wake()
+            self._tasks[call_id] = task
+            task.add_done_callback(partial(self._finish, call_id))
+
+    def _finish(self, call_id: int, task: asyncio.Task[Any]) -> None:
+        if self._tasks.pop(call_id, None) is not None:
+            self._drive.answer(call_id, task.result)
+            self._wake()
+        elif not task.cancelled():
+            task.exception()  # nobody wants to know: the run is over
 
     # ---- waiting
 
@@ -98,23 +113,25 @@ class _Attendant:
         self._wake()
 
     def _wake(self, _: object = None) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        if self._waiter is not None:
+            _settle(self._waiter)
 
     def _wake_from_anywhere(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._wake)
+        _call_in(self._loop, self._wake)
 
     async def step(self) -> None:
         """Computes on the core's workers."""
         drive, port = self._drive, port_of(self._loop)
         through = drive.submit(port)
         through.add_done_callback(self._wake)
+        listening = self._loop.call_later(_LISTEN_S, _settle, through) if drive.is_heard else None
         try:
             while not through.done() and not self._is_overdue():
                 await self.wait()
         finally:
             drive.withdraw(port)
+            if listening is not None:
+                listening.cancel()
         if not drive.is_over and self._is_overdue():
             drive.time_out()  # no worker came to it
 
@@ -123,44 +140,75 @@ class _Attendant:
 
     # ---- the end
 
-    async def leave(self, stragglers: set[asyncio.Task[None]]) -> None:
+    async def leave(self, stragglers: set[asyncio.Task[Any]]) -> None:
         """Cancels what still runs, and waits for it a little."""
         self._drive.on_stop = None
         if self._timer is not None:
             self._timer.cancel()
         if not self._tasks:
             return
-        running = list(self._tasks.values())
-        for task, _ in running:
+        running, self._tasks = self._tasks, {}
+        for call_id, task in running.items():
+            if self._is_untouched(call_id, task):
+                self._drive.leave_untouched(call_id)
             task.cancel()
         try:
-            await asyncio.wait([task for task, _ in running], timeout=_GRACE_S)
+            await asyncio.wait(running.values(), timeout=_GRACE_S)
         finally:
-            for task, awaitable in running:
+            for call_id, task in running.items():
                 if not task.done():
-                    stragglers.add(task)
-                    task.add_done_callback(stragglers.discard)
-                elif isinstance(awaitable, CoroutineType):
-                    awaitable.close()  # cancelled before it began
+                    self._leave_behind(call_id, task, stragglers)
+
+    def _is_untouched(self, call_id: int, task: asyncio.Task[Any]) -> bool:
+        """Whether its function is a coroutine function that has not begun."""
+        coroutine = task.get_coro()
+        return (
+            isinstance(coroutine, CoroutineType)
+            and coroutine.cr_code is code_of(self._drive.function_of(call_id))
+            and getcoroutinestate(coroutine) == CORO_CREATED
+        )
+
+    def _leave_behind(
+        self, call_id: int, task: asyncio.Task[Any], stragglers: set[asyncio.Task[Any]]
+    ) -> None:
+        stragglers.add(task)
+        task.add_done_callback(stragglers.discard)
+        name = self._drive.name_of(call_id)
+        getLogger("modebox").warning("host function %s goes on although its call was cancelled", name)
+
+
+async def _await(awaitable: Awaitable[object]) -> object:
+    return await awaitable
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *arguments: object) -> None:
+    """From any thread."""
+    with suppress(RuntimeError):  # the loop is closed
+        loop.call_soon_threadsafe(function, *arguments)
 
 
 if sys.version_info >= (3, 12):
 
     def _new_task(
-        coroutine: _Serving, loop: asyncio.AbstractEventLoop, context: Context
-    ) -> asyncio.Task[None]:
+        coroutine: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[Any]:
         return asyncio.Task(coroutine, loop=loop, context=context, eager_start=True)
 
 elif sys.version_info >= (3, 11):
 
     def _new_task(
-        coroutine: _Serving, loop: asyncio.AbstractEventLoop, context: Context
-    ) -> asyncio.Task[None]:
+        coroutine: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[Any]:
         return asyncio.Task(coroutine, loop=loop, context=context)
 
 else:
 
     def _new_task(
-        coroutine: _Serving, loop: asyncio.AbstractEventLoop, context: Context
-    ) -> asyncio.Task[None]:
+        coroutine: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[Any]:
         return context.run(loop.create_task, coroutine)

@@ -11,6 +11,8 @@ from contextvars import copy_context
 from time import monotonic_ns, time_ns
 
 from modebox import _core
+from modebox._calls import ENDED, INDEX, CallTrace
+from modebox._context import serve
 from modebox._errors import fields_of
 from modebox._outcome import (
     LIMIT_ABORTED,
@@ -18,7 +20,9 @@ from modebox._outcome import (
     WAITING,
     YIELDED,
     Ending,
+    dropped_entries_of,
     ending_of,
+    entries_of,
     internal_ending,
     limit_ending,
     result_of,
@@ -27,13 +31,12 @@ from modebox._outcome import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from contextvars import Context
     from typing import Any, TypeGuard
 
-    from modebox._functions import FunctionTable
-    from modebox._limits import Budget
-    from modebox._results import RunResult
+    from modebox._options import Program
+    from modebox._results import LogEntry, RunResult
     from modebox._workers import Port
 
 # Requests.
@@ -58,53 +61,54 @@ class Drive:
     """
 
     __slots__ = (
+        "_begun",
         "_budget",
         "_context",
         "_ending",
         "_functions",
+        "_logs",
         "_made_in",
+        "_names",
+        "_on_call",
+        "_on_log",
+        "_program",
         "_raised",
         "_ready",
         "_run",
         "_running",
         "_slice_ns",
-        "_source",
         "_started_ns",
         "_status",
         "_stopped",
+        "_untouched",
         "deadline_ns",
         "on_stop",
         "spawn",
     )
 
-    def __init__(
-        self,
-        source: str,
-        filename: str,
-        functions: FunctionTable,
-        mode: int,
-        seed: bytes,
-        budget: Budget,
-        slice_ns: int,
-    ) -> None:
+    def __init__(self, program: Program, slice_ns: int) -> None:
         """Runs the program for a first slice. slice_ns is also the length of slices after a settled call."""
-        self._source = source
-        self._functions = functions
-        self._budget = budget
+        self._program = program
+        self._functions = program.functions.functions
+        self._names = program.functions.names
+        self._budget = program.budget
+        self._on_log = program.on_log
+        self._on_call = program.on_call
         self._slice_ns = slice_ns
         self._context = copy_context()
-        self._ready: list[tuple[int, int, object, BaseException | None]] = []
+        self._ready: list[tuple[int, object, BaseException | None]] = []
         self._raised: dict[int, BaseException] = {}
+        self._begun: list[Sequence[int]] = []
+        self._untouched: set[int] = set()
+        self._logs: list[LogEntry] = []
         self._running = 0
         self._ending: Ending | None = None
         self._stopped = False
-        self.spawn: Callable[[int, int, Awaitable[object], Context], object] | None = None
+        self.spawn: Callable[[int, Awaitable[object], Context], object] | None = None
         self.on_stop: Callable[[], object] | None = None
         self._started_ns = monotonic_ns()
-        self.deadline_ns = self._started_ns + budget.timeout_ns
-        self._run = _core.start(
-            source, filename, functions.names, mode, time_ns(), seed, budget.core, slice_ns
-        )
+        self.deadline_ns = self._started_ns + self._budget.timeout_ns
+        self._run = _begin(program, slice_ns)
         self._status = self._run.status
 
     # ---- driving
@@ -114,11 +118,17 @@ class Drive:
         """Whether nothing is left to do but `result`."""
         return self._ending is not None or self._status not in (WAITING, YIELDED)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether somebody listens to the program's log entries as they come."""
+        return self._on_log is not None
+
     def steps(self) -> Iterator[str]:
         """Requests, up to the end of the run.
 
         Raises:
-            BaseException: What a host function raised that is no Exception: KeyboardInterrupt, SystemExit.
+            BaseException: What on_log or on_call raised; what a host function raised that is no Exception:
+                KeyboardInterrupt, SystemExit.
         """
         try:
             yield from self._steps()
@@ -129,11 +139,13 @@ class Drive:
         run, ready = self._run, self._ready
         pause_ns = self._next_pause()
         while self._ending is None:
+            if self._on_log is not None:
+                self._tell_logs(entries_of(run))
             if self._status != WAITING:
                 if self._status != YIELDED:
                     return
                 yield STEP
-            elif self._stopped or monotonic_ns() >= pause_ns:
+            elif self._stopped or (now_ns := monotonic_ns()) >= pause_ns:
                 self._end_if_due()
                 if self._ending is None:
                     yield BREATHE
@@ -144,12 +156,15 @@ class Drive:
                 yield WAIT
                 pause_ns = self._next_pause()
             else:
-                awaitable = self._make(*call)
+                awaitable = self._make(*call, now_ns)
                 if awaitable is not None:
                     if self.spawn is None:
                         yield from self._ask_for_loop(awaitable)
                         pause_ns = self._next_pause()
-                    self._spawn(call[0], call[1], awaitable)
+                    self._running += 1
+                    self.spawn(call[0], awaitable, self._made_in)  # type: ignore[misc]  # it is set now
+                    if ready:
+                        self._settle(*ready.pop())
 
     def step(self, slice_ns: int) -> None:
         """Lets the program compute for about slice_ns. Any thread, but one at a time.
@@ -168,10 +183,28 @@ class Drive:
         port.withdraw(self._run)
         self._status = self._run.status
 
-    def answer(self, call_id: int, index: int, value: object, error: BaseException | None) -> None:
-        """A call that was awaited has returned, or raised."""
+    def answer(self, call_id: int, outcome: Callable[[], object]) -> None:
+        """A call that was awaited is over: outcome gives its value, or raises its error."""
+        value = error = None
+        try:
+            value = outcome()
+        except BaseException as raised:  # _settle_error knows which ones leave the run
+            self._raised[call_id] = error = raised
+        self._begun[call_id - 1][ENDED] = monotonic_ns()  # type: ignore[index]  # it is a list
         self._running -= 1
-        self._ready.append((call_id, index, value, error))
+        self._ready.append((call_id, value, error))
+
+    def leave_untouched(self, call_id: int) -> None:
+        """A call that is cancelled before any of its function's code ran."""
+        self._untouched.add(call_id)
+
+    def name_of(self, call_id: int) -> str:
+        """The name of the function that a call is to."""
+        return self._names[self._begun[call_id - 1][INDEX]]
+
+    def function_of(self, call_id: int) -> Callable[..., Any]:
+        """The function that a call is to, as the caller gave it."""
+        return self._program.functions.given[self._begun[call_id - 1][INDEX]]
 
     def time_out(self) -> None:
         """Ends the run at its deadline, where the core is not the one to do it."""
@@ -199,20 +232,27 @@ class Drive:
 
     # ---- host calls
 
-    def _make(self, call_id: int, index: int, arguments: list[Any]) -> Awaitable[object] | None:
+    def _make(self, call_id: int, index: int, arguments: list[Any], now_ns: int) -> Awaitable[object] | None:
         """Calls a host function and settles the call, unless it gives what is to be awaited first."""
-        self._made_in = context = self._context.copy()
+        if self._on_call is not None:
+            _tell(self._on_call, self._names[index], call_id)
+        context = self._context.copy()
         try:
-            value: object = context.run(self._functions.functions[index], *arguments)
+            value = context.run(serve, (call_id, self._names[index]), self._functions[index], arguments)
         except BaseException as error:
+            self._begun.append((index, now_ns, monotonic_ns()))
             self._settle_error(call_id, error)
             return None
         if type(value) not in _PLAIN and _is_awaitable(value):
+            self._begun.append([index, now_ns, 0])
+            self._made_in = context
             return value
-        if monotonic_ns() >= self.deadline_ns:  # it blocked for too long
+        ended_ns = monotonic_ns()
+        self._begun.append((index, now_ns, ended_ns))
+        if ended_ns >= self.deadline_ns:  # it blocked for too long
             self.time_out()
         else:
-            self._settle(call_id, index, value, None)
+            self._settle(call_id, value, None)
         return None
 
     def _ask_for_loop(self, awaitable: Awaitable[object]) -> Iterator[str]:
@@ -222,18 +262,13 @@ class Drive:
             if self.spawn is None:  # there will be none
                 _close(awaitable)
 
-    def _spawn(self, call_id: int, index: int, awaitable: Awaitable[object]) -> None:
-        assert self.spawn is not None
-        self._running += 1
-        self.spawn(call_id, index, awaitable, self._made_in)
-
-    def _settle(self, call_id: int, index: int, value: object, error: BaseException | None) -> None:
+    def _settle(self, call_id: int, value: object, error: BaseException | None) -> None:
         if error is None:
             try:
                 self._status = self._run.settle(call_id, value, self._slice_ns)
                 return
             except _core.RefusedError as refused:
-                error = TypeError(f"{self._functions.names[index]}: {refused}")
+                error = TypeError(f"{self.name_of(call_id)}: {refused}")
             except Exception as raised:  # by the value's own code, when it was read
                 error = raised
         self._settle_error(call_id, error)
@@ -249,25 +284,92 @@ class Drive:
                 "Unserializable", "TypeError", "an error is larger than max_value_bytes allows"
             )
 
+    # ---- logs
+
+    def _tell_logs(self, entries: list[LogEntry]) -> None:
+        self._logs += entries
+        if self._on_log is not None:
+            for entry in entries:
+                _tell(self._on_log, entry)
+
     # ---- the end
 
     def result(self) -> RunResult:
-        """The result of a run that is over."""
-        wall_ns = monotonic_ns() - self._started_ns
+        """The result of a run that is over.
+
+        Raises:
+            BaseException: What on_log raised.
+        """
+        ended_ns = monotonic_ns()
         value, ending = None, self._ending
         try:
             if ending is None:
-                ending = ending_of(self._run, self._status, self._source, self._raised, self._budget.limits)
+                ending = ending_of(
+                    self._run, self._status, self._program.source, self._raised, self._budget.limits
+                )
             if ending is None:
                 value = self._run.value()
         except _core.MalformedError:
             ending = internal_ending("malformed result")
-        return result_of(self._run, value, ending, self._budget.limits, wall_ns)
+        counts = self._run.stats()
+        self._tell_logs(entries_of(self._run) + dropped_entries_of(counts, self._budget.limits))
+        return result_of(
+            value, ending, self._logs, self._trace(ended_ns), counts, ended_ns - self._started_ns
+        )
+
+    def _trace(self, ended_ns: int) -> CallTrace | None:
+        """None: the program made no calls."""
+        queued = self._queued()
+        if not self._begun and not queued:
+            return None
+        raised, untouched = frozenset(self._raised), frozenset(self._untouched)
+        return CallTrace(self._names, self._begun, raised, untouched, queued, ended_ns)
+
+    def _queued(self) -> list[int]:
+        """The indexes of functions whose calls never began."""
+        queued: list[int] = []
+        try:
+            while (call := self._run.next_call()) is not None:
+                queued.append(call[1])
+        except _core.MalformedError:
+            pass  # the guest is hostile: what can be read is listed
+        return queued
 
     def end(self) -> None:
         """Gives the sandbox back, whatever the run was doing."""
         if self._ending is not None or not self.is_over:
             self._run.end()
+
+
+def _begin(program: Program, slice_ns: int) -> _core.Run:
+    """Starts a run in the core."""
+    clock_ns = time_ns() if program.clock_ns is None else program.clock_ns
+    run = _core.start(
+        program.source,
+        program.filename,
+        program.functions.names,
+        program.mode,
+        clock_ns,
+        program.seed,
+        program.budget.core,
+        slice_ns,
+    )
+    if program.clock_ns is not None and hasattr(run, "hold_clock"):
+        run.hold_clock()
+    return run
+
+
+def _tell(listener: Callable[..., object], *news: object) -> None:
+    """Calls on_log or on_call.
+
+    Raises:
+        TypeError: It gave something to be awaited, which nobody will do.
+        BaseException: What it raised.
+    """
+    answer = listener(*news)
+    if answer is not None and _is_awaitable(answer):
+        _close(answer)
+        raise TypeError("on_log and on_call must be plain callables: nobody awaits what an async one gives")
 
 
 def _is_awaitable(value: object) -> TypeGuard[Awaitable[object]]:

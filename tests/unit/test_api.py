@@ -33,6 +33,8 @@ def test_all_names():
     )
     assert set(modebox.__all__) == {
         "UNDEFINED",
+        "CallRecord",
+        "HostFunctionContext",
         "Limits",
         "LogEntry",
         "RunError",
@@ -40,6 +42,8 @@ def test_all_names():
         "Runner",
         "Stats",
         "__version__",
+        "get_host_function_context",
+        "new_secret",
         "run",
         "run_sync",
     }
@@ -95,11 +99,20 @@ def imports_of(path):
 
 
 def test_modules_import_nothing_that_costs_time():
-    light = {"__future__", "_collections_abc", "contextvars", "itertools", "os", "sys", "time"}
+    light = {"__future__", "_collections_abc", "_functools", "_thread", "contextvars", "os", "sys", "time"}
     for path in PACKAGE.glob("*.py"):
         names = {name for name in imports_of(path) if name.split(".")[0] != "modebox"}
         if path.name in ("_attend.py", "_workers.py"):  # imported when a run needs an event loop
-            names -= {"asyncio", "atexit", "contextlib", "types", "weakref"}
+            names -= {
+                "asyncio",
+                "atexit",
+                "contextlib",
+                "functools",
+                "inspect",
+                "logging",
+                "types",
+                "weakref",
+            }
         assert names <= light, path.name
 
 
@@ -176,7 +189,8 @@ def test_records_compare_hash_and_show_themselves():
     assert repr(LogEntry("log", "a")) == "LogEntry(level='log', message='a')"
     assert repr(RunResult("completed", [], STATS, 7)) == (
         "RunResult(status='completed', logs=[], stats=Stats(wall_ms=1.0, guest_ms=2.0, instantiate_ms=3.0, "
-        "fuel_used=4, host_calls=5, memory_bytes=6), value=7, error=None)"
+        "fuel_used=4, host_calls=5, memory_bytes=6, continuation_bytes=0), value=7, interruptions=[], "
+        "continuation=None, error=None, calls=[])"
     )
     match LogEntry("log", "a"):
         case LogEntry(level, message):

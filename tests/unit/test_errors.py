@@ -143,7 +143,7 @@ def test_excerpts(source, line, column, excerpt):
     [
         (ValueError("bad input"), ["ValueError", "bad input", None, True]),
         (ServiceError("down"), ["ServiceError", "down", "SERVICE_DOWN", True]),
-        (KeyError("name"), ["KeyError", "'name'", None, True]),
+        (KeyError("name"), ["KeyError", "name", None, True]),
         (
             FileNotFoundError(2, "No such file or directory", "/secret/path"),
             ["FileNotFoundError", "No such file or directory", None, True],
@@ -263,4 +263,8 @@ def test_pickling_and_copying():
 
 
 def test_repr():
-    assert repr(failure("throw new TypeError('no')")) == "RunError('TypeError: no')"
+    error = failure("throw new TypeError('no')")
+    assert repr(error) == "<RunError Uncaught at line 1, column 7: TypeError: no>"
+    assert repr(failure("while (true);", limits={"fuel": 1000})) == (
+        "<RunError CpuLimit: CpuLimitError: the run exceeded its budget of 1000 fuel>"
+    )

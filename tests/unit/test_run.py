@@ -144,7 +144,7 @@ def test_a_source_with_lone_surrogates_runs():
     ("options", "error", "message"),
     [
         ({"source": b"1"}, TypeError, "source must be a str, not bytes"),
-        ({"source": None}, TypeError, "source must be a str, not NoneType"),
+        ({"source": None}, TypeError, "source is missing"),
         (
             {"mode": "module"},
             ValueError,
