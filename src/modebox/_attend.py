@@ -16,6 +16,7 @@ from types import CoroutineType
 
 from modebox import _queue
 from modebox._callables import code_of
+from modebox._context import serve_in
 from modebox._drive import BREATHE, STEP, WAIT
 from modebox._workers import port_of
 
@@ -46,7 +47,7 @@ async def wait_for_turn(queue: _queue.Queue) -> bool:
     return ticket.state == _queue.ADMITTED
 
 
-async def attend(drive: Drive, steps: Iterator[str], stragglers: set[asyncio.Task[Any]]) -> None:
+async def attend(drive: Drive, steps: Iterator[str], stragglers: set[asyncio.Task[None]]) -> None:
     """Drives to the end.
 
     Host functions that go on after they were cancelled are added to stragglers, and taken out at their end.
@@ -65,12 +66,13 @@ async def attend(drive: Drive, steps: Iterator[str], stragglers: set[asyncio.Tas
 
 
 class _Attendant:
-    __slots__ = ("_drive", "_loop", "_tasks", "_timer", "_waiter")
+    __slots__ = ("_answer", "_drive", "_loop", "_tasks", "_timer", "_waiter")
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
+        self._answer = drive.answer
         self._loop = asyncio.get_running_loop()
-        self._tasks: dict[int, asyncio.Task[Any]] = {}
+        self._tasks: dict[int, tuple[asyncio.Task[None], Awaitable[object]]] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         drive.spawn = self._spawn
@@ -78,22 +80,26 @@ class _Attendant:
 
     # ---- host calls
 
-    def _spawn(self, call_id: int, awaitable: Awaitable[object], context: Context) -> None:
+    def _spawn(self, call: tuple[int, str], awaitable: Awaitable[object], context: Context) -> None:
         """Awaits in a task; where tasks are eager (3.12), what does not suspend is over when this returns."""
-        coroutine = awaitable if type(awaitable) is CoroutineType else _await(awaitable)
-        task = _new_task(coroutine, self._loop, context)
-        if task.done():
-            self._drive.answer(call_id, task.result)
-        else:
-            self._tasks[call_id] = task
-            task.add_done_callback(partial(self._finish, call_id))
+        task = _new_task(self._serve(call, awaitable), self._loop, context)
+        if not task.done():
+            self._tasks[call[0]] = task, awaitable
 
-    def _finish(self, call_id: int, task: asyncio.Task[Any]) -> None:
-        if self._tasks.pop(call_id, None) is not None:
-            self._drive.answer(call_id, task.result)
-            self._wake()
-        elif not task.cancelled():
-            task.exception()  # nobody wants to know: the run is over
+    async def _serve(self, call: tuple[int, str], awaitable: Awaitable[object]) -> None:
+        serve_in((call,))
+        try:
+            value = await awaitable
+        except (Exception, asyncio.CancelledError) as error:
+            self._answer(call[0], None, error)
+        except BaseException as error:  # leaves run(), and the loop
+            self._answer(call[0], None, error)
+            raise
+        else:
+            self._answer(call[0], value, None)
+        finally:
+            if self._tasks.pop(call[0], None) is not None:
+                self._wake()
 
     # ---- waiting
 
@@ -140,7 +146,7 @@ class _Attendant:
 
     # ---- the end
 
-    async def leave(self, stragglers: set[asyncio.Task[Any]]) -> None:
+    async def leave(self, stragglers: set[asyncio.Task[None]]) -> None:
         """Cancels what still runs, and waits for it a little."""
         self._drive.on_stop = None
         if self._timer is not None:
@@ -148,28 +154,28 @@ class _Attendant:
         if not self._tasks:
             return
         running, self._tasks = self._tasks, {}
-        for call_id, task in running.items():
-            if self._is_untouched(call_id, task):
-                self._drive.leave_untouched(call_id)
+        self._answer = _ignore_answer
+        for task, _ in running.values():
             task.cancel()
         try:
-            await asyncio.wait(running.values(), timeout=_GRACE_S)
+            await asyncio.wait([task for task, _ in running.values()], timeout=_GRACE_S)
         finally:
-            for call_id, task in running.items():
+            for call_id, (task, awaitable) in running.items():
                 if not task.done():
                     self._leave_behind(call_id, task, stragglers)
+                elif isinstance(awaitable, CoroutineType):
+                    self._close(call_id, awaitable)
 
-    def _is_untouched(self, call_id: int, task: asyncio.Task[Any]) -> bool:
-        """Whether its function is a coroutine function that has not begun."""
-        coroutine = task.get_coro()
-        return (
-            isinstance(coroutine, CoroutineType)
-            and coroutine.cr_code is code_of(self._drive.function_of(call_id))
-            and getcoroutinestate(coroutine) == CORO_CREATED
-        )
+    def _close(self, call_id: int, coroutine: CoroutineType[Any, Any, Any]) -> None:
+        """Of a task that is over: the coroutine is too, unless it was cancelled before it began."""
+        if getcoroutinestate(coroutine) != CORO_CREATED:
+            return
+        if coroutine.cr_code is code_of(self._drive.function_of(call_id)):
+            self._drive.leave_untouched(call_id)
+        coroutine.close()
 
     def _leave_behind(
-        self, call_id: int, task: asyncio.Task[Any], stragglers: set[asyncio.Task[Any]]
+        self, call_id: int, task: asyncio.Task[None], stragglers: set[asyncio.Task[None]]
     ) -> None:
         stragglers.add(task)
         task.add_done_callback(stragglers.discard)
@@ -177,8 +183,8 @@ class _Attendant:
         getLogger("modebox").warning("host function %s goes on although its call was cancelled", name)
 
 
-async def _await(awaitable: Awaitable[object]) -> object:
-    return await awaitable
+def _ignore_answer(call_id: int, value: object, error: BaseException | None) -> None:
+    """The run is over."""
 
 
 def _settle(future: asyncio.Future[None]) -> None:
@@ -195,20 +201,20 @@ def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *
 if sys.version_info >= (3, 12):
 
     def _new_task(
-        coroutine: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop, context: Context
-    ) -> asyncio.Task[Any]:
+        coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[None]:
         return asyncio.Task(coroutine, loop=loop, context=context, eager_start=True)
 
 elif sys.version_info >= (3, 11):
 
     def _new_task(
-        coroutine: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop, context: Context
-    ) -> asyncio.Task[Any]:
+        coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[None]:
         return asyncio.Task(coroutine, loop=loop, context=context)
 
 else:
 
     def _new_task(
-        coroutine: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop, context: Context
-    ) -> asyncio.Task[Any]:
+        coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, context: Context
+    ) -> asyncio.Task[None]:
         return context.run(loop.create_task, coroutine)

@@ -16,6 +16,7 @@ else:
     from _functools import partial
 
 _COROUTINE_FUNCTION = 0x80  # inspect.CO_COROUTINE
+_CodeType = type((lambda: None).__code__)
 _MOST_LAYERS = 16  # of wrappers; an object may answer to any name
 
 
@@ -26,10 +27,10 @@ def code_of(function: object) -> CodeType | None:
             break
         function = function.func
     code = getattr(function, "__code__", None)
-    if code is None:
+    if not isinstance(code, _CodeType):
         entry = function.__init__ if isinstance(function, type) else type(function).__call__  # type: ignore[misc]
         code = getattr(entry, "__code__", None)
-    return code if hasattr(code, "co_kwonlyargcount") else None
+    return code if isinstance(code, _CodeType) else None
 
 
 def is_coroutine_function(function: object) -> bool:

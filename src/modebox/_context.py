@@ -6,13 +6,17 @@ from contextvars import ContextVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from dataclasses import dataclass as record
     from typing import Any
 else:
     from modebox._record import record
 
-_current: ContextVar[tuple[int, str]] = ContextVar("modebox_host_call")
+
+# The call that is being served, its id and its function's name, in a sequence of one; None: none is. A run
+# has a list for its plain functions, of which only one runs at a time; an awaited call has its own tuple.
+_serving: ContextVar[Sequence[tuple[int, str] | None]] = ContextVar("modebox_serving", default=(None,))
+serve_in = _serving.set  # to be run in the context
 
 
 @record(frozen=True)
@@ -31,23 +35,17 @@ class HostFunctionContext:
 
 
 def get_host_function_context() -> HostFunctionContext:
-    """The call that the running host function serves; also in tasks that it made.
+    """The call that the running host function serves; also in tasks that an async one made.
 
     Raises:
         RuntimeError: No host function is running here.
     """
-    call = _current.get(None)
+    (call,) = _serving.get()
     if call is None:
         raise RuntimeError("get_host_function_context() was called outside a host function")
     return HostFunctionContext(*call)
 
 
 def is_in_host_function() -> bool:
-    """Whether this is the code of a host function, or of a task that one made."""
-    return _current.get(None) is not None
-
-
-def serve(call: tuple[int, str], function: Callable[..., object], arguments: list[Any]) -> object:
-    """Calls a host function; to be run in the call's own context."""
-    _current.set(call)
-    return function(*arguments)
+    """Whether this is the code of a host function, or of a task that an async one made."""
+    return _serving.get()[0] is not None

@@ -11,8 +11,8 @@ from contextvars import copy_context
 from time import monotonic_ns, time_ns
 
 from modebox import _core
-from modebox._calls import ENDED, INDEX, CallTrace
-from modebox._context import serve
+from modebox._calls import ENDED, INDEX, NOTES, CallTrace
+from modebox._context import serve_in
 from modebox._errors import fields_of
 from modebox._outcome import (
     LIMIT_ABORTED,
@@ -31,7 +31,7 @@ from modebox._outcome import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator
     from contextvars import Context
     from typing import Any, TypeGuard
 
@@ -54,8 +54,8 @@ class Drive:
     """One run. It belongs to one thread at a time; only `stop` may come from another.
 
     Attributes:
-        spawn: Takes a call's id, its function's index, what that gave to be awaited, and the context to do it
-            in; calls `answer` when it is over, perhaps at once. None: there is no event loop yet.
+        spawn: Takes a call, what its function gave to be awaited, and the context to do it in; calls `answer`
+            when it is over, perhaps at once. None: there is no event loop yet.
         deadline_ns: When the run's time is over, as monotonic_ns().
         on_stop: Called by `stop`, on any thread, to wake up whoever drives.
     """
@@ -67,7 +67,7 @@ class Drive:
         "_ending",
         "_functions",
         "_logs",
-        "_made_in",
+        "_made",
         "_names",
         "_on_call",
         "_on_log",
@@ -76,6 +76,7 @@ class Drive:
         "_ready",
         "_run",
         "_running",
+        "_serving",
         "_slice_ns",
         "_started_ns",
         "_status",
@@ -96,15 +97,17 @@ class Drive:
         self._on_call = program.on_call
         self._slice_ns = slice_ns
         self._context = copy_context()
+        self._serving: list[tuple[int, str] | None] = [None]
+        self._context.run(serve_in, self._serving)
         self._ready: list[tuple[int, object, BaseException | None]] = []
         self._raised: dict[int, BaseException] = {}
-        self._begun: list[Sequence[int]] = []
+        self._begun: list[int] = []
         self._untouched: set[int] = set()
         self._logs: list[LogEntry] = []
         self._running = 0
         self._ending: Ending | None = None
         self._stopped = False
-        self.spawn: Callable[[int, Awaitable[object], Context], object] | None = None
+        self.spawn: Callable[[tuple[int, str], Awaitable[object], Context], object] | None = None
         self.on_stop: Callable[[], object] | None = None
         self._started_ns = monotonic_ns()
         self.deadline_ns = self._started_ns + self._budget.timeout_ns
@@ -162,7 +165,7 @@ class Drive:
                         yield from self._ask_for_loop(awaitable)
                         pause_ns = self._next_pause()
                     self._running += 1
-                    self.spawn(call[0], awaitable, self._made_in)  # type: ignore[misc]  # it is set now
+                    self.spawn(*self._made)  # type: ignore[misc]  # it is set now
                     if ready:
                         self._settle(*ready.pop())
 
@@ -183,14 +186,11 @@ class Drive:
         port.withdraw(self._run)
         self._status = self._run.status
 
-    def answer(self, call_id: int, outcome: Callable[[], object]) -> None:
-        """A call that was awaited is over: outcome gives its value, or raises its error."""
-        value = error = None
-        try:
-            value = outcome()
-        except BaseException as raised:  # _settle_error knows which ones leave the run
-            self._raised[call_id] = error = raised
-        self._begun[call_id - 1][ENDED] = monotonic_ns()  # type: ignore[index]  # it is a list
+    def answer(self, call_id: int, value: object, error: BaseException | None) -> None:
+        """A call that was awaited has returned, or raised."""
+        if error is not None:
+            self._raised[call_id] = error
+        self._begun[(call_id - 1) * NOTES + ENDED] = monotonic_ns()
         self._running -= 1
         self._ready.append((call_id, value, error))
 
@@ -200,11 +200,11 @@ class Drive:
 
     def name_of(self, call_id: int) -> str:
         """The name of the function that a call is to."""
-        return self._names[self._begun[call_id - 1][INDEX]]
+        return self._names[self._begun[(call_id - 1) * NOTES + INDEX]]
 
     def function_of(self, call_id: int) -> Callable[..., Any]:
         """The function that a call is to, as the caller gave it."""
-        return self._program.functions.given[self._begun[call_id - 1][INDEX]]
+        return self._program.functions.given[self._begun[(call_id - 1) * NOTES + INDEX]]
 
     def time_out(self) -> None:
         """Ends the run at its deadline, where the core is not the one to do it."""
@@ -237,18 +237,21 @@ class Drive:
         if self._on_call is not None:
             _tell(self._on_call, self._names[index], call_id)
         context = self._context.copy()
+        self._serving[0] = call = call_id, self._names[index]
         try:
-            value = context.run(serve, (call_id, self._names[index]), self._functions[index], arguments)
+            value = context.run(_apply, self._functions[index], arguments)
         except BaseException as error:
-            self._begun.append((index, now_ns, monotonic_ns()))
+            self._begun += index, now_ns, monotonic_ns()
             self._settle_error(call_id, error)
             return None
+        finally:
+            self._serving[0] = None
         if type(value) not in _PLAIN and _is_awaitable(value):
-            self._begun.append([index, now_ns, 0])
-            self._made_in = context
+            self._begun += index, now_ns, 0
+            self._made = call, value, context
             return value
         ended_ns = monotonic_ns()
-        self._begun.append((index, now_ns, ended_ns))
+        self._begun += index, now_ns, ended_ns
         if ended_ns >= self.deadline_ns:  # it blocked for too long
             self.time_out()
         else:
@@ -357,6 +360,11 @@ def _begin(program: Program, slice_ns: int) -> _core.Run:
     if program.clock_ns is not None and hasattr(run, "hold_clock"):
         run.hold_clock()
     return run
+
+
+def _apply(function: Callable[..., object], arguments: list[Any]) -> object:
+    """Unpacks within the context: twice as fast as unpacking into Context.run."""
+    return function(*arguments)
 
 
 def _tell(listener: Callable[..., object], *news: object) -> None:
