@@ -90,11 +90,8 @@ class _Attendant:
         serve_in((call,))
         try:
             value = await awaitable
-        except (Exception, asyncio.CancelledError) as error:
+        except BaseException as error:  # what has to leave run() is raised there, by the drive
             self._answer(call[0], None, error)
-        except BaseException as error:  # leaves run(), and the loop
-            self._answer(call[0], None, error)
-            raise
         else:
             self._answer(call[0], value, None)
         finally:
@@ -184,7 +181,9 @@ class _Attendant:
 
 
 def _ignore_answer(call_id: int, value: object, error: BaseException | None) -> None:
-    """The run is over."""
+    """The run is over: but KeyboardInterrupt and SystemExit are for everybody."""
+    if error is not None and not isinstance(error, (Exception, asyncio.CancelledError)):
+        raise error
 
 
 def _settle(future: asyncio.Future[None]) -> None:

@@ -1,6 +1,7 @@
 """The package itself: its names, what importing it costs, its typing, its records."""
 
 import ast
+import base64
 import copy
 import dataclasses
 import doctest
@@ -65,6 +66,14 @@ def test_the_example_of_the_package():
     assert doctest.testmod(modebox) == (0, 3)
 
 
+def test_new_secrets():
+    secrets = {modebox.new_secret() for _ in range(100)}
+    assert len(secrets) == 100
+    for secret in secrets:
+        assert len(base64.urlsafe_b64decode(secret + "=")) == 32
+        assert secret.isascii() and not set(secret) & set("+/= ")
+
+
 def test_signatures():
     for function in (Runner.run, Runner.run_sync, modebox.run, modebox.run_sync):
         parameters = inspect.signature(function).parameters
@@ -75,6 +84,19 @@ def test_signatures():
         )
     assert inspect.signature(Runner.run).parameters == inspect.signature(Runner.run_sync).parameters
     assert inspect.iscoroutinefunction(modebox.run)
+    assert all(
+        parameter.kind == parameter.KEYWORD_ONLY
+        for name, parameter in inspect.signature(Runner.__init__).parameters.items()
+        if name != "self"
+    )
+
+
+def test_everything_is_typed():
+    for function in (Runner.__init__, Runner.run, Runner.run_sync, modebox.new_secret):
+        signature = inspect.signature(function)
+        assert signature.return_annotation is not signature.empty
+        for name, parameter in signature.parameters.items():
+            assert name == "self" or parameter.annotation not in (parameter.empty, "Any")
 
 
 def test_importing_and_running_imports_little():
