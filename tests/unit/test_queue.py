@@ -260,15 +260,17 @@ def test_a_forked_child_has_a_queue_of_its_own():
         import os, threading
         import modebox
         runner = modebox.Runner(max_instances=1)
+        def say(text):
+            os.write(1, f"{text} ".encode())
         def fork():
             child = os.fork()
             if child:
                 return os.waitpid(child, 0)[1]
-            threading.Thread(target=lambda: os.write(1, runner.run_sync("'child\\n'").value.encode())).start()
+            threading.Thread(target=lambda: say(runner.run_sync("'child'").value)).start()
             return "in child"
         value = runner.run_sync("await f()", host_functions={"f": fork}).value
         if value == "in child":
-            os.write(1, b"%d\\n" % runner.run_sync("2").value)
+            say(runner.run_sync("2").value)
         else:
             print(value, runner.run_sync("3").value)
     """
