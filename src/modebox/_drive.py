@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from modebox._results import LogEntry, RunResult
     from modebox._workers import Port
 
+    Call = tuple[int, str]  # its id, its function's name
+    Awaited = tuple[Call, Awaitable[object], Context]
+
 # Requests.
 STEP = "step"  # call Drive.step, or submit and withdraw: the program is computing
 LOOP = "loop"  # go on in an event loop, with Drive.spawn set: a host function gave an awaitable
@@ -67,7 +70,6 @@ class Drive:
         "_ending",
         "_functions",
         "_logs",
-        "_made",
         "_names",
         "_on_call",
         "_on_log",
@@ -98,7 +100,8 @@ class Drive:
         self._slice_ns = slice_ns
         self._context = copy_context()
         self._serving: list[tuple[int, str] | None] = [None]
-        self._context.run(serve_in, self._serving)
+        if self._names:
+            self._context.run(serve_in, self._serving)
         self._ready: list[tuple[int, object, BaseException | None]] = []
         self._raised: dict[int, BaseException] = {}
         self._begun: list[int] = []
@@ -107,7 +110,7 @@ class Drive:
         self._running = 0
         self._ending: Ending | None = None
         self._stopped = False
-        self.spawn: Callable[[tuple[int, str], Awaitable[object], Context], object] | None = None
+        self.spawn: Callable[[Call, Awaitable[object], Context], object] | None = None
         self.on_stop: Callable[[], object] | None = None
         self._started_ns = monotonic_ns()
         self.deadline_ns = self._started_ns + self._budget.timeout_ns
@@ -159,15 +162,14 @@ class Drive:
                 yield WAIT
                 pause_ns = self._next_pause()
             else:
-                awaitable = self._make(*call, now_ns)
-                if awaitable is not None:
+                awaited = self._make(*call, now_ns)
+                if awaited is not None:
                     if self.spawn is None:
-                        yield from self._ask_for_loop(awaitable)
+                        yield from self._ask_for_loop(awaited[1])
                         pause_ns = self._next_pause()
+                    assert self.spawn is not None
                     self._running += 1
-                    self.spawn(*self._made)  # type: ignore[misc]  # it is set now
-                    if ready:
-                        self._settle(*ready.pop())
+                    self.spawn(*awaited)
 
     def step(self, slice_ns: int) -> None:
         """Lets the program compute for about slice_ns. Any thread, but one at a time.
@@ -232,7 +234,7 @@ class Drive:
 
     # ---- host calls
 
-    def _make(self, call_id: int, index: int, arguments: list[Any], now_ns: int) -> Awaitable[object] | None:
+    def _make(self, call_id: int, index: int, arguments: list[Any], now_ns: int) -> Awaited | None:
         """Calls a host function and settles the call, unless it gives what is to be awaited first."""
         if self._on_call is not None:
             _tell(self._on_call, self._names[index], call_id)
@@ -248,8 +250,7 @@ class Drive:
             self._serving[0] = None
         if type(value) not in _PLAIN and _is_awaitable(value):
             self._begun += index, now_ns, 0
-            self._made = call, value, context
-            return value
+            return call, value, context
         ended_ns = monotonic_ns()
         self._begun += index, now_ns, ended_ns
         if ended_ns >= self.deadline_ns:  # it blocked for too long
