@@ -88,8 +88,14 @@ static PyObject *run_step(PyObject *object, PyObject *slice) {
   return after_step(self);
 }
 
-static int64_t clock_now(ext_run *self) {
-  return self->clock_ns + (ext_monotonic_ns() - self->started_ns);
+static int64_t clock_now(const ext_run *self) {
+  return self->holds_clock ? self->clock_ns : self->clock_ns + (ext_monotonic_ns() - self->started_ns);
+}
+
+static PyObject *run_hold_clock(PyObject *self, PyObject *unused) {
+  (void)unused;
+  ((ext_run *)self)->holds_clock = true;
+  Py_RETURN_NONE;
 }
 
 static mb_err settle_with_gil(ext_run *self, uint64_t call, guest_outcome outcome, mb_view value, int64_t slice_ns) {
@@ -293,6 +299,7 @@ static PyMethodDef run_methods[] = {
   { "next_call", run_next_call, METH_NOARGS, NULL },
   { "settle", (PyCFunction)(void (*)(void))run_settle, METH_FASTCALL, NULL },
   { "settle_error", (PyCFunction)(void (*)(void))run_settle_error, METH_FASTCALL, NULL },
+  { "hold_clock", run_hold_clock, METH_NOARGS, NULL },
   { "take_logs", run_take_logs, METH_NOARGS, NULL },
   { "value", run_value, METH_NOARGS, NULL },
   { "error", run_error, METH_NOARGS, NULL },

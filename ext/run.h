@@ -11,6 +11,7 @@ typedef struct ext_run {
   atomic_bool busy;
   size_t value_limit;
   int64_t clock_ns, started_ns; /* what the program's clock showed, and the monotonic clock at that moment */
+  bool holds_clock;             /* host calls take no time on the program's clock */
   int64_t instantiate_ns;
   PyObject *logs; /* entries not yet taken; may be NULL */
   mb_job job;

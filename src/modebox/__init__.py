@@ -11,15 +11,19 @@ The program's only authority is the host functions that it was given:
 `run` and `run_sync` use a shared Runner; a Runner of one's own has its own limits and can be closed.
 """
 
+from modebox._context import HostFunctionContext, get_host_function_context
 from modebox._core import UNDEFINED
 from modebox._errors import RunError
 from modebox._limits import Limits
-from modebox._results import LogEntry, RunResult, Stats
+from modebox._results import CallRecord, LogEntry, RunResult, Stats
 from modebox._runner import Runner
+from modebox._secrets import new_secret
 from modebox._values import JsDate, JsEntries, JsError, JsMap, JsRegExp, JsSet
 
 __all__ = [
     "UNDEFINED",
+    "CallRecord",
+    "HostFunctionContext",
     "JsDate",
     "JsEntries",
     "JsError",
@@ -33,6 +37,8 @@ __all__ = [
     "Runner",
     "Stats",
     "__version__",
+    "get_host_function_context",
+    "new_secret",
     "run",
     "run_sync",
 ]

@@ -43,6 +43,9 @@ class Run:
     def settle_error(self, call_id: int, fields: dict[str, Any], slice_ns: int, /) -> int:
         """Gives a call its error: name, message and perhaps code."""
 
+    def hold_clock(self) -> None:
+        """From now on the program's clock does not follow the real time while calls are pending."""
+
     def take_logs(self) -> list[tuple[int, str]]:
         """Log entries since the last time: guest_log_level, message."""
 

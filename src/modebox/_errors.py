@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from modebox._results import LogEntry, Stats
+    from modebox._results import CallRecord, LogEntry, Stats
 
 # RunError.kind: RunError.code where no host function set one
 CODES = {
@@ -55,10 +55,31 @@ class RunError(Exception):
         sandbox_stack: The program's stack frames, one a line; None where there are none.
         logs: The program's console calls up to the end.
         stats: What the run took.
+        calls: The program's host calls, in order: what took effect although the run failed.
+        reason: Why a continuation was refused; None for other kinds.
         line: Line in the source as given, 1-based; None where unknown.
         column: Column in that line, 1-based, in UTF-16 code units as JavaScript engines count.
         excerpt: The source line with a caret under the column, in two lines; None where unknown.
+        cause: The `cause` of the program's error, as a Python value; None where it has none.
+        errors: The `errors` of the program's AggregateError; empty for others.
+
+    The attributes are read-only.
     """
+
+    name: str
+    message: str
+    kind: str
+    code: str
+    sandbox_stack: str | None
+    logs: list[LogEntry]
+    stats: Stats
+    calls: list[CallRecord]
+    reason: str | None
+    line: int | None
+    column: int | None
+    excerpt: str | None
+    cause: Any
+    errors: list[Any]
 
     def __init__(
         self,
@@ -68,30 +89,51 @@ class RunError(Exception):
         *,
         logs: list[LogEntry],
         stats: Stats,
+        calls: list[CallRecord],
         code: str | None = None,
         sandbox_stack: str | None = None,
+        reason: str | None = None,
         line: int | None = None,
         column: int | None = None,
         excerpt: str | None = None,
+        cause: Any = None,
+        errors: list[Any] | None = None,
     ) -> None:
         super().__init__(f"{name}: {message}")
-        self.name = name
-        self.message = message
-        self.kind = kind
-        self.code = code if code is not None else CODES[kind]
-        self.sandbox_stack = sandbox_stack
-        self.logs = logs
-        self.stats = stats
-        self.line = line
-        self.column = column
-        self.excerpt = excerpt
+        self.__dict__.update(
+            name=name,
+            message=message,
+            kind=kind,
+            code=code if code is not None else CODES[kind],
+            sandbox_stack=sandbox_stack,
+            logs=logs,
+            stats=stats,
+            calls=calls,
+            reason=reason,
+            line=line,
+            column=column,
+            excerpt=excerpt,
+            cause=cause,
+            errors=errors if errors is not None else [],
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in RunError.__annotations__:
+            raise AttributeError(f"cannot assign to {name!r}: a RunError is read-only")
+        super().__setattr__(name, value)  # __cause__, __notes__ and others that Python itself sets
+
+    def __repr__(self) -> str:
+        place = f" at line {self.line}, column {self.column}" if self.line is not None else ""
+        return f"<RunError {self.kind}{place}: {self}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.args), self.__dict__
+        return _restore, (type(self), self.args, self.__dict__)
 
 
-def _restore(cls: type[RunError], args: tuple[Any, ...]) -> RunError:
-    return cls.__new__(cls, *args)
+def _restore(cls: type[RunError], args: tuple[Any, ...], attributes: dict[str, Any]) -> RunError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 def code_of(error: BaseException | None) -> str | None:
@@ -112,14 +154,39 @@ def fields_of(error: BaseException) -> dict[str, str]:
     return fields
 
 
+def chain_of(error: BaseException) -> dict[str, Any]:
+    """The same, with what it was raised from as `cause` and a group's exceptions as `errors`."""
+    fields: dict[str, Any] = {**fields_of(error)}
+    if error.__cause__ is not None:
+        fields["cause"] = error.__cause__
+    errors = getattr(error, "exceptions", None)
+    if isinstance(errors, tuple):
+        fields["errors"] = list(errors)
+    return fields
+
+
 def _message_of(error: BaseException) -> str:
-    """An OSError's text would name files; what the system says about it does not."""
-    if isinstance(error, OSError) and isinstance(error.strerror, str):
-        return error.strerror
+    """The text of an exception, without what Python itself would put there of the host: paths, reprs."""
     try:
+        if isinstance(error, OSError) and isinstance(error.strerror, str):
+            return error.strerror
+        if len(error.args) == 1 and type(error).__str__ in _OF_ARGUMENTS:
+            return _text_of(error.args[0])
         return str(error)
     except Exception:
         return ""
+
+
+_OF_ARGUMENTS = (BaseException.__str__, KeyError.__str__)
+
+
+def _text_of(argument: object) -> str:
+    """KeyError would show a repr of it, an object may have nothing else to show, an OSError names a file."""
+    if isinstance(argument, BaseException):
+        return _message_of(argument)
+    if type(argument).__str__ is object.__str__ and type(argument).__repr__ is object.__repr__:
+        return type(argument).__name__
+    return str(argument)
 
 
 def excerpt_of(source: str, line: int | None, column: int | None) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from modebox._callables import is_coroutine_function, with_options
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +14,6 @@ else:
     from _collections_abc import Mapping
 
 _MAX_NESTING = 16
-_COROUTINE_FUNCTION = 0x80  # inspect.CO_COROUTINE
 
 _RESERVED_WORDS = """
 await break case catch class const continue debugger default delete do else enum export extends false finally
@@ -28,21 +29,20 @@ class FunctionTable:
     Attributes:
         names: Full names, with dots: `bank.pay`.
         functions: What each name calls, in the same order.
+        given: The callables as the caller gave them.
     """
 
-    __slots__ = ("functions", "names")
+    __slots__ = ("functions", "given", "names")
 
     def __init__(self, host_functions: HostFunctions | None) -> None:
         pairs = list(_flatten(host_functions)) if host_functions is not None else ()
         self.names = tuple(name for name, _ in pairs)
-        self.functions = tuple(function for _, function in pairs)
+        self.given = tuple(function for _, function in pairs)
+        self.functions = tuple(with_options(name, function) for name, function in pairs)
 
     def has_coroutine_function(self) -> bool:
         """Whether some function is surely asynchronous; others may still return awaitables."""
-        return any(
-            getattr(getattr(function, "__code__", None), "co_flags", 0) & _COROUTINE_FUNCTION
-            for function in self.functions
-        )
+        return any(is_coroutine_function(function) for function in self.given)
 
 
 NO_FUNCTIONS = FunctionTable(None)

@@ -84,8 +84,17 @@ def limits_of(given: Limits | Mapping[str, int | None] | None) -> Limits:
         raise TypeError(f"limits must be a Limits or a mapping, not {type(given).__name__}")
     unknown = [key for key in given if key not in _TABLE]
     if unknown:
-        raise TypeError(f"unknown limit {unknown[0]!r}; the limits are {', '.join(_TABLE)}")
+        raise TypeError(
+            f"unknown limit {unknown[0]!r}; the limits are {', '.join(_TABLE)}{_suggestion(unknown[0])}"
+        )
     return Limits(**given)
+
+
+def _suggestion(name: object) -> str:
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(str(name), _TABLE, 1)
+    return f"; did you mean {nearest[0]}?" if nearest else ""
 
 
 _NONE_GIVEN = Limits()

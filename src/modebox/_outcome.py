@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from modebox import _core
 from modebox._errors import RunError, code_of, excerpt_of
-from modebox._results import LOG_LEVELS, LogEntry, RunResult, Stats
+from modebox._results import LOG_LEVELS, CallRecord, LogEntry, RunResult, Stats, completed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from modebox._calls import CallTrace
     from modebox._limits import Limits
+
+    Counts = tuple[int, int, int, int, int, int, int, int]
 
 # mb_status in core/modebox.h
 DONE, WAITING, YIELDED, THREW, DEADLOCK, LIMIT, TRAP = range(7)
@@ -82,7 +85,17 @@ def refuse_source(source: str) -> RunResult | None:
     if len(source) * 4 <= _LARGEST_SOURCE or len(source.encode("utf-8", "surrogatepass")) <= _LARGEST_SOURCE:
         return None
     ending = Ending("Syntax", "SyntaxError", f"the source is larger than {_LARGEST_SOURCE} bytes")
-    return failed(ending, [], Stats(0.0, 0.0, 0.0, 0, 0, 0))
+    return _never_begun(ending)
+
+
+def refuse_queued() -> RunResult:
+    """A failed result for a run whose Runner was closed before its turn came."""
+    kind, name, text = _LIMITS[LIMIT_ABORTED]
+    return _never_begun(Ending(kind, name, text))
+
+
+def _never_begun(ending: Ending) -> RunResult:
+    return _failed(ending, [], Stats(0.0, 0.0, 0.0, 0, 0, 0), [])
 
 
 def ending_of(
@@ -121,6 +134,8 @@ def _thrown(kind: str, fields: dict[str, Any], source: str, raised: dict[int, Ba
         "line": line,
         "column": column,
         "excerpt": excerpt_of(source, line, column),
+        "cause": fields.get("cause"),
+        "errors": _list(fields, "errors"),
     }
     return ending
 
@@ -135,22 +150,48 @@ def _int(fields: dict[str, Any], name: str) -> int | None:
     return value if type(value) is int else None
 
 
+def _list(fields: dict[str, Any], name: str) -> list[Any]:
+    value = fields.get(name)
+    return value if isinstance(value, list) else []
+
+
+def entries_of(run: _core.Run) -> list[LogEntry]:
+    """What the program has logged since the last time."""
+    return [LogEntry(LOG_LEVELS[level], message) for level, message in run.take_logs()]
+
+
+def dropped_entries_of(counts: Counts, limits: Limits) -> list[LogEntry]:
+    """What stands for the entries beyond max_log_bytes: one, or none if there were none."""
+    dropped, dropped_bytes = counts[5:7]
+    if not dropped:
+        return []
+    return [LogEntry("warn", _DROPPED.format(dropped, dropped_bytes, limits.max_log_bytes))]
+
+
 def result_of(
-    run: _core.Run, value: object, ending: Ending | None, limits: Limits, wall_ns: int
+    value: object,
+    ending: Ending | None,
+    logs: list[LogEntry],
+    trace: CallTrace | None,
+    counts: Counts,
+    wall_ns: int,
 ) -> RunResult:
-    """The result of a run that has ended; of a failed one, with its error."""
-    instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls, dropped, dropped_bytes, _ = run.stats()
+    """The result of a run that has ended; of a failed one, with its error.
+
+    Args:
+        trace: The host calls; None: there were none.
+        counts: What `_core.Run.stats` gives.
+    """
+    instantiate_ns, guest_ns, fuel_used, memory_bytes, host_calls = counts[:5]
     stats = Stats(wall_ns / 1e6, guest_ns / 1e6, instantiate_ns / 1e6, fuel_used, host_calls, memory_bytes)
-    logs = [LogEntry(LOG_LEVELS[level], message) for level, message in run.take_logs()]
-    if dropped:
-        logs.append(LogEntry("warn", _DROPPED.format(dropped, dropped_bytes, limits.max_log_bytes)))
     if ending is None:
-        return RunResult("completed", logs, stats, value)
-    return failed(ending, logs, stats)
+        return completed(logs, stats, value, trace)
+    return _failed(ending, logs, stats, [] if trace is None else trace.records())
 
 
-def failed(ending: Ending, logs: list[LogEntry], stats: Stats) -> RunResult:
-    """A failed result with its error."""
-    error = RunError(ending.name, ending.message, ending.kind, logs=logs, stats=stats, **ending.details)
+def _failed(ending: Ending, logs: list[LogEntry], stats: Stats, calls: list[CallRecord]) -> RunResult:
+    error = RunError(
+        ending.name, ending.message, ending.kind, logs=logs, stats=stats, calls=calls, **ending.details
+    )
     error.__cause__ = ending.cause
-    return RunResult("failed", logs, stats, None, error)
+    return RunResult("failed", logs, stats, error=error, calls=calls)

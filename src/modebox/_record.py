@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class field:  # noqa: N801, as in dataclasses
+    """A default that is made anew for each instance."""
+
+    def __init__(self, *, default_factory: Callable[[], Any]) -> None:
+        self.default_factory = default_factory
+
+
 def record(*, frozen: bool) -> Callable[[type], type]:
     """What `dataclasses.dataclass(frozen=True)` does for a class with annotated fields and plain defaults."""
     assert frozen
@@ -27,6 +34,9 @@ def record(*, frozen: bool) -> Callable[[type], type]:
         }
         for name, member in members.items():
             setattr(cls, name, member)
+        for name, default in defaults.items():
+            if isinstance(default, field):
+                delattr(cls, name)
         return cls
 
     return decorate
@@ -35,7 +45,8 @@ def record(*, frozen: bool) -> Callable[[type], type]:
 def _make_init(cls: type, names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., None]:
     parameters = ", ".join(f"{name}=defaults[{name!r}]" if name in defaults else name for name in names)
     lines = [f"def __init__(self, {parameters}):"]
-    lines += ["    fields = self.__dict__"] + [f"    fields[{name!r}] = {name}" for name in names]
+    lines += ["    fields = self.__dict__"]
+    lines += [f"    fields[{name!r}] = {_given(name, defaults)}" for name in names]
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
     scope: dict[str, Any] = {"defaults": defaults}
@@ -44,6 +55,14 @@ def _make_init(cls: type, names: tuple[str, ...], defaults: dict[str, Any]) -> C
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     init.__annotations__ = {**cls.__annotations__, "return": "None"}
     return init
+
+
+def _given(name: str, defaults: dict[str, Any]) -> str:
+    """The expression of a parameter's value."""
+    if not isinstance(defaults.get(name), field):
+        return name
+    default = f"defaults[{name!r}]"
+    return f"{name} if {name} is not {default} else {default}.default_factory()"
 
 
 def _values(self: Any) -> tuple[Any, ...]:
@@ -93,13 +112,19 @@ class _Fields:
         return self._described
 
     def _describe(self, owner: type) -> dict[str, Any]:
-        from dataclasses import MISSING, field, fields, make_dataclass
+        from dataclasses import fields, make_dataclass
 
         described = make_dataclass(
             owner.__name__,
-            [
-                (name, owner.__annotations__[name], field(default=self._defaults.get(name, MISSING)))
-                for name in self._names
-            ],
+            [(name, owner.__annotations__[name], self._default(name)) for name in self._names],
         )
         return {each.name: each for each in fields(described)}
+
+    def _default(self, name: str) -> Any:
+        from dataclasses import MISSING
+        from dataclasses import field as described_field
+
+        default = self._defaults.get(name, MISSING)
+        if isinstance(default, field):
+            return described_field(default_factory=default.default_factory)
+        return described_field(default=default)

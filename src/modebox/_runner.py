@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import sys
-from os import urandom
+from os import sysconf
 
 from modebox import _core, _outcome
+from modebox._context import is_in_host_function
 from modebox._drive import LOOP, STEP, Drive
-from modebox._functions import NO_FUNCTIONS, FunctionTable
 from modebox._limits import Budget, limits_of
+from modebox._options import Program, budget_of
+from modebox._queue import Queue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
     from types import TracebackType
-    from typing import Literal
+    from typing import Any
 
     from modebox._functions import HostFunctions
     from modebox._limits import Limits
+    from modebox._options import Mode, OnCall, OnLog
     from modebox._results import RunResult
 
-    Mode = Literal["auto", "script", "function"]
-
-_MODES = {"auto": 0, "script": 1, "function": 2}  # guest_mode in guest/abi.h
-_FILENAME = "agent.ts"
-_SEED_SIZE = 32
 _LOOP_SLICE_NS = 200_000  # an event loop's thread computes no longer than this in one go,
 _LEAST_LOOP_SLICE_NS = 20_000  # and less, the more runs are computing already
 _SYNC_SLICE_NS = 10_000_000  # between two looks for signals
+
+
+_MEMORY_PER_RUN = 4 * 1024 * 1024  # few runs come near to their limit at the same time
+_LEAST_INSTANCES = 64
 
 
 class Runner:
@@ -37,29 +40,45 @@ class Runner:
     A context manager, sync and async: leaving it closes the Runner.
     """
 
-    def __init__(self, *, limits: Limits | Mapping[str, int | None] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        limits: Limits | Mapping[str, int | None] | None = None,
+        max_instances: int | None = None,
+        metering: bool | None = None,
+        cache_dir: object = None,
+    ) -> None:
         """
         Args:
             limits: Limits of every run, where the run gives none of its own.
+            max_instances: How many runs at once; more wait for their turn, in order, and that wait does not
+                count in `timeout_ms`. By default one for each 4 MiB of the machine's memory, at least 64. A
+                run inside a host function does not wait, nor does `run_sync` in a thread whose event loop is
+                running: they would hold up the runs that they wait for.
+            metering, cache_dir: Change nothing: fuel is always metered, and nothing is compiled.
 
         Raises:
-            TypeError, ValueError: An unknown limit, one that is no int, or one below its least.
+            TypeError, ValueError: An unknown limit, one that is no int, or one below its least; max_instances
+                is no int of at least 1.
         """
-        self._limits = limits_of(limits)
-        self._budget = Budget(self._limits)
+        self._budget = Budget(limits_of(limits))
+        self._queue = Queue(_check_max_instances(max_instances))
         self._active: set[Drive] = set()
-        self._stragglers: set[asyncio.Task[None]] = set()
+        self._stragglers: set[asyncio.Task[Any]] = set()
         self._closed = False
 
     async def run(
         self,
-        source: str,
+        source: str | None = None,
         *,
         host_functions: HostFunctions | None = None,
         limits: Limits | Mapping[str, int | None] | None = None,
+        seed: bytes | str | None = None,
+        virtual_time: bool | float | datetime | None = None,
         mode: Mode | None = None,
         filename: str | None = None,
-        seed: bytes | str | None = None,
+        on_log: OnLog | None = None,
+        on_call: OnCall | None = None,
         throw_on_error: bool = True,
     ) -> RunResult:
         """Runs a program.
@@ -70,13 +89,22 @@ class Runner:
         Args:
             source: JavaScript, at most 16 MiB of UTF-8.
             host_functions: What the program may call: names to callables, plain or async; nested mappings are
-                namespaces, so `{"bank": {"pay": pay}}` is `bank.pay(...)`.
+                namespaces, so `{"bank": {"pay": pay}}` is `bank.pay(...)`. Keyword-only parameters are read
+                from a trailing plain object: `def send(to, *, cc=None)` is `send(to, {cc: ...})`.
             limits: Limits of this run; fields that are not given are the Runner's.
+            seed: 32 bytes, or 64 hexadecimal digits: makes Math.random reproducible. Random by default.
+            virtual_time: What the program's clock shows at first: milliseconds since 1970, a datetime (a
+                naive one is UTC), or True for the real time. Host calls then take no time on that clock. By
+                default, and with False, it starts at the real time and follows it. With the same source,
+                seed, virtual_time and results of host functions, value, logs and fuel are the same
+                everywhere.
             mode: "script": a script with top-level await, whose value is that of its last statement;
                 "function": the body of an async function; "auto", the default: a script unless a top-level
                 `return` makes it a function.
             filename: Shown in stacks; "agent.ts".
-            seed: 32 bytes, or 64 hexadecimal digits: makes Math.random reproducible. Random by default.
+            on_log: Called with each log entry while the run goes on, in order; the result has them too.
+            on_call: Called with the function's name and the call's id before each host call.
+                An exception from on_log or on_call ends the run and is raised.
             throw_on_error: False gives a failed result instead of raising.
 
         Raises:
@@ -84,29 +112,44 @@ class Runner:
             TypeError, ValueError: An argument is wrong; nothing was run.
             RuntimeError: The Runner is closed.
         """
-        result = _outcome.refuse_source(_check_source(source))
+        program = Program(
+            source,
+            host_functions,
+            budget_of(limits, self._budget),
+            seed,
+            virtual_time,
+            mode,
+            filename,
+            on_log,
+            on_call,
+        )
+        result = self._refuse(program)
         if result is None:
-            functions = FunctionTable(host_functions) if host_functions is not None else NO_FUNCTIONS
-            drive = self._begin(source, filename, functions, limits, mode, seed, _loop_slice_ns())
-            try:
-                if not drive.is_over:
-                    await self._attend(drive, drive.steps())
-                result = drive.result()
-            finally:
-                self._end(drive)
+            is_queued = not is_in_host_function()
+            if is_queued and not self._queue.enter() and not await self._wait_for_turn():
+                result = _outcome.refuse_queued()
+            else:
+                try:
+                    result = await self._run(program)
+                finally:
+                    if is_queued:
+                        self._queue.leave()
         if throw_on_error and result.error is not None:
             raise result.error
         return result
 
     def run_sync(
         self,
-        source: str,
+        source: str | None = None,
         *,
         host_functions: HostFunctions | None = None,
         limits: Limits | Mapping[str, int | None] | None = None,
+        seed: bytes | str | None = None,
+        virtual_time: bool | float | datetime | None = None,
         mode: Mode | None = None,
         filename: str | None = None,
-        seed: bytes | str | None = None,
+        on_log: OnLog | None = None,
+        on_call: OnCall | None = None,
         throw_on_error: bool = True,
     ) -> RunResult:
         """Runs a program and waits for it.
@@ -115,33 +158,47 @@ class Runner:
         awaited in an event loop of their own.
 
         Args:
-            source, host_functions, limits, mode, filename, seed, throw_on_error: As of `run`.
+            source, host_functions, limits, seed, virtual_time, mode, filename, on_log, on_call,
+                throw_on_error: As of `run`.
 
         Raises:
             RunError: The program failed; see `RunError.kind`.
             TypeError, ValueError: An argument is wrong; nothing was run.
             RuntimeError: The Runner is closed; a host function is async and this thread runs an event loop.
         """
-        result = _outcome.refuse_source(_check_source(source))
+        program = Program(
+            source,
+            host_functions,
+            budget_of(limits, self._budget),
+            seed,
+            virtual_time,
+            mode,
+            filename,
+            on_log,
+            on_call,
+        )
+        result = self._refuse(program)
         if result is None:
-            functions = FunctionTable(host_functions) if host_functions is not None else NO_FUNCTIONS
-            is_async = functions.has_coroutine_function()
+            is_async = program.functions.has_coroutine_function()
             if is_async:
                 _check_no_running_loop()
-            drive = self._begin(source, filename, functions, limits, mode, seed, _SYNC_SLICE_NS)
-            try:
-                if not drive.is_over:
-                    self._drive_sync(drive, is_async)
-                result = drive.result()
-            finally:
-                self._end(drive)
+            is_queued = not is_in_host_function() and not _has_running_loop()
+            if is_queued and not self._queue.enter() and not self._queue.wait():
+                result = _outcome.refuse_queued()
+            else:
+                try:
+                    result = self._run_sync(program, is_async)
+                finally:
+                    if is_queued:
+                        self._queue.leave()
         if throw_on_error and result.error is not None:
             raise result.error
         return result
 
     def close(self) -> None:
-        """Ends active runs with kind `Aborted`; later ones raise RuntimeError. Any thread, any state."""
+        """Ends active and waiting runs with kind `Aborted`; later ones raise RuntimeError. Any thread."""
         self._closed = True
+        self._queue.close()
         for drive in list(self._active):
             drive.stop()
 
@@ -171,28 +228,36 @@ class Runner:
 
     # ---- one run
 
-    def _begin(
-        self,
-        source: str,
-        filename: str | None,
-        functions: FunctionTable,
-        limits: Limits | Mapping[str, int | None] | None,
-        mode: str | None,
-        seed: bytes | str | None,
-        slice_ns: int,
-    ) -> Drive:
+    def _refuse(self, program: Program) -> RunResult | None:
         if self._closed:
             raise RuntimeError("this Runner is closed")
-        budget = self._budget if limits is None else Budget(limits_of(limits), self._limits)
-        drive = Drive(
-            source,
-            _check_filename(filename),
-            functions,
-            _check_mode(mode),
-            _check_seed(seed),
-            budget,
-            slice_ns,
-        )
+        return _outcome.refuse_source(program.source)
+
+    async def _wait_for_turn(self) -> bool:
+        from modebox._attend import wait_for_turn
+
+        return await wait_for_turn(self._queue)
+
+    async def _run(self, program: Program) -> RunResult:
+        drive = self._begin(program, _loop_slice_ns())
+        try:
+            if not drive.is_over:
+                await self._attend(drive, drive.steps())
+            return drive.result()
+        finally:
+            self._end(drive)
+
+    def _run_sync(self, program: Program, is_async: bool) -> RunResult:
+        drive = self._begin(program, _SYNC_SLICE_NS)
+        try:
+            if not drive.is_over:
+                self._drive_sync(drive, is_async)
+            return drive.result()
+        finally:
+            self._end(drive)
+
+    def _begin(self, program: Program, slice_ns: int) -> Drive:
+        drive = Drive(program, slice_ns)
         self._active.add(drive)
         if self._closed:
             drive.stop()
@@ -228,53 +293,24 @@ def _loop_slice_ns() -> int:
     return max(_LEAST_LOOP_SLICE_NS, _LOOP_SLICE_NS // (1 + _core.runs_under_way()))
 
 
-def _check_source(source: object) -> str:
-    if not isinstance(source, str):
-        raise TypeError(f"source must be a str, not {type(source).__name__}")
-    return source
+def _check_max_instances(given: object) -> int:
+    if given is None:
+        memory = sysconf("SC_PHYS_PAGES") * sysconf("SC_PAGE_SIZE")
+        return max(_LEAST_INSTANCES, memory // _MEMORY_PER_RUN)
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise TypeError(f"max_instances must be an int of at least 1, or None, not {type(given).__name__}")
+    if given < 1:
+        raise ValueError(f"max_instances must be at least 1, not {given}")
+    return given
 
 
-def _check_filename(filename: object) -> str:
-    if filename is None:
-        return _FILENAME
-    if not isinstance(filename, str):
-        raise TypeError(f"filename must be a str, not {type(filename).__name__}")
-    if not filename or "\n" in filename:
-        raise ValueError("filename must be one line of text")
-    return filename
-
-
-def _check_mode(mode: str | None) -> int:
-    if mode is None:
-        return 0
-    if mode not in _MODES:
-        raise ValueError(f"mode must be one of {', '.join(map(repr, _MODES))}, or None, not {mode!r}")
-    return _MODES[mode]
-
-
-def _check_seed(seed: bytes | str | None) -> bytes:
-    if seed is None:
-        return urandom(_SEED_SIZE)
-    if isinstance(seed, str):
-        try:
-            seed = bytes.fromhex(seed) if len(seed) == 2 * _SEED_SIZE else b""
-        except ValueError:
-            seed = b""
-    elif not isinstance(seed, bytes):
-        raise TypeError(f"seed must be bytes or str, not {type(seed).__name__}")
-    if len(seed) != _SEED_SIZE:
-        raise ValueError("seed must be 32 bytes or 64 hexadecimal digits")
-    return seed
+def _has_running_loop() -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
 
 
 def _check_no_running_loop() -> None:
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None:
-        return
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise RuntimeError(
-        "an event loop is running and a host function is async: await run(...) instead of run_sync(...)"
-    )
+    if _has_running_loop():
+        raise RuntimeError(
+            "an event loop is running and a host function is async: await run(...) instead of run_sync(...)"
+        )

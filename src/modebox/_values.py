@@ -1,4 +1,4 @@
-"""Values beyond JSON-like ones: the types that stand for JavaScript's own, and what Python's other types cross as.
+"""Values beyond JSON-like ones: types that stand for JavaScript's, and what Python's other types cross as.
 
 `ext/` converts the built-in types by itself and asks `plain` for all others.
 """
@@ -13,7 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from dataclasses import dataclass as record
+    from datetime import timedelta
     from typing import Any
+
+    Plain = tuple[int, Any]
 else:
     from modebox._record import record
 
@@ -26,7 +29,7 @@ class JsMap(dict):  # type: ignore[type-arg]
 
 
 class JsEntries(list):  # type: ignore[type-arg]
-    """A JavaScript Map as a list of pairs: where its keys are unhashable in Python, or equal there (1 and True)."""
+    """A JavaScript Map as a list of pairs: where keys are unhashable in Python, or equal there (1, True)."""
 
     def __repr__(self) -> str:
         return f"JsEntries({super().__repr__()})"
@@ -175,15 +178,13 @@ def numbers_of(kind: int, data: bytes) -> Any:
 
 def error_of(fields: dict[str, Any]) -> JsError:
     """A JsError of the fields of an error value."""
-    named = {name: fields[name] for name in JsError.__match_args__ if name in fields}  # type: ignore[attr-defined]
+    named = {name: fields[name] for name in JsError.__match_args__ if name in fields}
     return JsError(**named)
 
 
 # ---- to JavaScript
 
 VALUE, OBJECT, ARRAY, MAP, SET, DATE, REGEXP, ERROR, NUMBERS, REFUSED = range(10)  # ext_plain in ext/ext.h
-
-Plain = "tuple[int, Any]"
 
 
 def plain(value: Any) -> Plain:
@@ -204,21 +205,10 @@ def _own(value: Any) -> Plain | None:
         fields = value.__dict__.items()
         return ERROR, {name: each for name, each in fields if each is not None and each != {}}
     if isinstance(value, BaseException):
-        return ERROR, exception_fields(value)
+        from modebox._errors import chain_of
+
+        return ERROR, chain_of(value)
     return None
-
-
-def exception_fields(error: BaseException) -> dict[str, Any]:
-    """The fields of an exception as an error value."""
-    from modebox._errors import fields_of
-
-    fields: dict[str, Any] = dict(fields_of(error))
-    if error.__cause__ is not None:
-        fields["cause"] = error.__cause__
-    errors = getattr(error, "exceptions", None)
-    if isinstance(errors, tuple):
-        fields["errors"] = list(errors)
-    return fields
 
 
 def _text(value: object, name: str) -> str:
@@ -243,7 +233,7 @@ def _from_datetime(value: Any) -> Plain | None:
     return None
 
 
-def _iso_duration(delta: Any) -> str:
+def _iso_duration(delta: timedelta) -> str:
     """ISO 8601: P1DT2H3M4.5S."""
     sign, delta = ("-", -delta) if delta.days < 0 else ("", delta)
     minutes, seconds = divmod(delta.seconds, 60)

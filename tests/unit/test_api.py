@@ -1,6 +1,7 @@
 """The package itself: its names, what importing it costs, its typing, its records."""
 
 import ast
+import base64
 import copy
 import dataclasses
 import doctest
@@ -33,6 +34,8 @@ def test_all_names():
     )
     assert set(modebox.__all__) == {
         "UNDEFINED",
+        "CallRecord",
+        "HostFunctionContext",
         "JsDate",
         "JsEntries",
         "JsError",
@@ -46,6 +49,8 @@ def test_all_names():
         "Runner",
         "Stats",
         "__version__",
+        "get_host_function_context",
+        "new_secret",
         "run",
         "run_sync",
     }
@@ -67,6 +72,14 @@ def test_the_example_of_the_package():
     assert doctest.testmod(modebox) == (0, 3)
 
 
+def test_new_secrets():
+    secrets = {modebox.new_secret() for _ in range(100)}
+    assert len(secrets) == 100
+    for secret in secrets:
+        assert len(base64.urlsafe_b64decode(secret + "=")) == 32
+        assert secret.isascii() and not set(secret) & set("+/= ")
+
+
 def test_signatures():
     for function in (Runner.run, Runner.run_sync, modebox.run, modebox.run_sync):
         parameters = inspect.signature(function).parameters
@@ -77,6 +90,19 @@ def test_signatures():
         )
     assert inspect.signature(Runner.run).parameters == inspect.signature(Runner.run_sync).parameters
     assert inspect.iscoroutinefunction(modebox.run)
+    assert all(
+        parameter.kind == parameter.KEYWORD_ONLY
+        for name, parameter in inspect.signature(Runner.__init__).parameters.items()
+        if name != "self"
+    )
+
+
+def test_everything_is_typed():
+    for function in (Runner.__init__, Runner.run, Runner.run_sync, modebox.new_secret):
+        signature = inspect.signature(function)
+        assert signature.return_annotation is not signature.empty
+        for name, parameter in signature.parameters.items():
+            assert name == "self" or parameter.annotation not in (parameter.empty, "Any")
 
 
 def test_importing_and_running_imports_little():
@@ -101,11 +127,20 @@ def imports_of(path):
 
 
 def test_modules_import_nothing_that_costs_time():
-    light = {"__future__", "_collections_abc", "contextvars", "itertools", "os", "sys", "time"}
+    light = {"__future__", "_collections_abc", "_functools", "_thread", "contextvars", "os", "sys", "time"}
     for path in PACKAGE.glob("*.py"):
         names = {name for name in imports_of(path) if name.split(".")[0] != "modebox"}
         if path.name in ("_attend.py", "_workers.py"):  # imported when a run needs an event loop
-            names -= {"asyncio", "atexit", "contextlib", "types", "weakref"}
+            names -= {
+                "asyncio",
+                "atexit",
+                "contextlib",
+                "functools",
+                "inspect",
+                "logging",
+                "types",
+                "weakref",
+            }
         assert names <= light, path.name
 
 
@@ -182,7 +217,8 @@ def test_records_compare_hash_and_show_themselves():
     assert repr(LogEntry("log", "a")) == "LogEntry(level='log', message='a')"
     assert repr(RunResult("completed", [], STATS, 7)) == (
         "RunResult(status='completed', logs=[], stats=Stats(wall_ms=1.0, guest_ms=2.0, instantiate_ms=3.0, "
-        "fuel_used=4, host_calls=5, memory_bytes=6), value=7, error=None)"
+        "fuel_used=4, host_calls=5, memory_bytes=6, continuation_bytes=0), value=7, interruptions=[], "
+        "continuation=None, error=None, calls=[])"
     )
     match LogEntry("log", "a"):
         case LogEntry(level, message):

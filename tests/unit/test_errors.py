@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import gc
 import pickle
 import traceback
 
@@ -10,6 +11,7 @@ import pytest
 import modebox
 from modebox import RunError
 from modebox._errors import CODES, excerpt_of
+from modebox._outcome import _thrown
 
 
 def failure(source, **options):
@@ -143,12 +145,18 @@ def test_excerpts(source, line, column, excerpt):
     [
         (ValueError("bad input"), ["ValueError", "bad input", None, True]),
         (ServiceError("down"), ["ServiceError", "down", "SERVICE_DOWN", True]),
-        (KeyError("name"), ["KeyError", "'name'", None, True]),
+        (KeyError("name"), ["KeyError", "name", None, True]),
         (
             FileNotFoundError(2, "No such file or directory", "/secret/path"),
             ["FileNotFoundError", "No such file or directory", None, True],
         ),
         (OSError("plain text"), ["OSError", "plain text", None, True]),
+        (RuntimeError(OSError(2, "No such file", "/secret")), ["RuntimeError", "No such file", None, True]),
+        (ValueError(object()), ["ValueError", "object", None, True]),
+        (ValueError(ValueError("inner")), ["ValueError", "inner", None, True]),
+        (KeyError(3), ["KeyError", "3", None, True]),
+        (KeyError(), ["KeyError", "", None, True]),
+        (OSError(), ["OSError", "", None, True]),
         (asyncio.CancelledError(), ["CancelledError", "", None, True]),
         (ValueError("\ud800"), ["ValueError", "\ud800", None, True]),
     ],
@@ -175,6 +183,17 @@ def test_exceptions_that_fail_to_describe_themselves():
             raise ValueError
 
     assert in_program(BrokenError()) == ["BrokenError", "", None, True]
+    circular = ValueError()
+    circular.args = (circular,)
+    assert in_program(circular)[0] == "ValueError"
+
+
+def test_exceptions_with_a_text_of_their_own():
+    class NoSuchUserError(KeyError):
+        def __str__(self):
+            return f"no user {self.args[0]}"
+
+    assert in_program(NoSuchUserError("ann")) == ["NoSuchUserError", "no user ann", None, True]
 
 
 def test_nothing_of_the_host_is_seen():
@@ -243,6 +262,21 @@ def test_what_is_no_exception_leaves_the_run(error):
             asyncio.run(modebox.run(source, host_functions={"f": function}))
 
 
+def test_nothing_is_left_over_of_what_left_the_run(caplog):
+    async def now():
+        raise SystemExit(3)
+
+    async def soon():
+        await asyncio.sleep(0.001)
+        raise KeyboardInterrupt
+
+    for function, error in ((now, SystemExit), (soon, KeyboardInterrupt)):
+        with pytest.raises(error):
+            asyncio.run(modebox.run("try { await f() } catch {}", host_functions={"f": function}))
+        gc.collect()
+    assert caplog.records == []
+
+
 def test_an_error_larger_than_a_value_may_be_ends_the_run():
     error = failure(
         "await f()", host_functions={"f": raising(ValueError("x" * 2000))}, limits={"max_value_bytes": 1000}
@@ -255,12 +289,86 @@ def test_an_error_larger_than_a_value_may_be_ends_the_run():
 
 def test_pickling_and_copying():
     error = failure("console.log('a')\nnull.x")
-    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
         assert type(again) is RunError
         assert str(again) == str(error)
         assert again.__dict__ == error.__dict__
         assert (again.kind, again.line, again.logs, again.stats) == (error.kind, 2, error.logs, error.stats)
 
 
+def test_all_attributes():
+    error = failure("await f(); null.x", host_functions={"f": int})
+    names = """
+        name message kind code sandbox_stack logs stats calls reason line column excerpt cause errors
+    """
+    assert list(vars(error)) == names.split()
+    assert (error.reason, error.cause, error.errors) == (None, None, [])
+    assert [(call.id, call.state) for call in error.calls] == [(1, "returned")]
+
+
+def test_cause_and_errors_are_those_of_the_program():
+    stats = modebox.run_sync("1").stats
+    ending = _thrown("Uncaught", {"name": "E", "message": "m", "cause": {"a": 1}, "errors": [1, "x"]}, "", {})
+    error = RunError("E", "m", "Uncaught", logs=[], stats=stats, calls=[], **ending.details)
+    assert (error.cause, error.errors) == ({"a": 1}, [1, "x"])
+    assert pickle.loads(pickle.dumps(error)).cause == {"a": 1}
+    assert _thrown("Uncaught", {"errors": 3}, "", {}).details["errors"] == []
+
+
+def test_attributes_are_read_only():
+    error = failure("null.x")
+    with pytest.raises(AttributeError, match="cannot assign to 'kind': a RunError is read-only"):
+        error.kind = "Timeout"
+    error.__cause__ = ValueError()
+    error.note = "mine"
+    assert error.note == "mine"
+
+
 def test_repr():
-    assert repr(failure("throw new TypeError('no')")) == "RunError('TypeError: no')"
+    error = failure("throw new TypeError('no')")
+    assert repr(error) == "<RunError Uncaught at line 1, column 7: TypeError: no>"
+    assert repr(failure("while (true);", limits={"fuel": 1000})) == (
+        "<RunError CpuLimit: CpuLimitError: the run exceeded its budget of 1000 fuel>"
+    )
+
+
+# ---- causes
+
+
+def _raise_with_cause():
+    try:
+        raise OSError(2, "No such file", "/etc/secret")
+    except OSError as error:
+        raise ValueError("no config") from error
+
+
+def _raise_a_circle():
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    raise first
+
+
+def test_a_host_error_has_its_cause_in_the_program():
+    source = "try { await f() } catch (e) { [e.cause.name, e.cause.message, e.cause instanceof Error] }"
+    value = modebox.run_sync(source, host_functions={"f": _raise_with_cause}).value
+    assert value == ["FileNotFoundError", "No such file", True]
+
+
+def test_circular_causes_are_left_out():
+    source = "try { await f() } catch (e) { [e.message, typeof e.cause] }"
+    assert modebox.run_sync(source, host_functions={"f": _raise_a_circle}).value == ["first", "undefined"]
+
+
+def test_an_uncaught_error_has_cause_and_errors():
+    source = "throw new AggregateError([new TypeError('a'), 1], 'm', { cause: { code: 5 } })"
+    with pytest.raises(modebox.RunError) as caught:
+        modebox.run_sync(source)
+    assert caught.value.cause == {"code": 5}
+    first, second = caught.value.errors
+    assert (first.name, first.message, second) == ("TypeError", "a", 1)
+
+
+def test_an_error_goes_without_a_cause_that_cannot_cross():
+    with pytest.raises(modebox.RunError) as caught:
+        modebox.run_sync("throw new Error('m', { cause: () => 1 })")
+    assert (caught.value.message, caught.value.cause) == ("m", None)

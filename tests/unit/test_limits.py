@@ -30,6 +30,12 @@ def test_defaults():
             TypeError,
             "unknown limit 'timeout'; the limits are timeout_ms, cpu_timeout_ms, fuel, memory_limit_bytes",
         ),
+        (
+            {"timeout": 1},
+            TypeError,
+            "unknown limit 'timeout'; the limits are timeout_ms, cpu_timeout_ms, fuel, memory_limit_bytes, "
+            "max_host_calls, max_concurrency, max_value_bytes, max_log_bytes; did you mean timeout_ms?",
+        ),
         ({3: 1}, TypeError, "unknown limit 3; the limits are"),
         ({"fuel": -1}, ValueError, "limits.fuel must be at least 0, not -1"),
         ({"fuel": 1.5}, TypeError, "limits.fuel must be an int of at least 0, or None, not float"),

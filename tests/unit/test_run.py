@@ -52,6 +52,24 @@ def test_async_runs_give_the_same():
     asyncio.run(main())
 
 
+def test_all_fields_of_a_result():
+    result = modebox.run_sync("1")
+    assert list(result.__match_args__) == [
+        "status",
+        "logs",
+        "stats",
+        "value",
+        "interruptions",
+        "continuation",
+        "error",
+        "calls",
+    ]
+    assert (result.interruptions, result.continuation, result.calls) == ([], None, [])
+    assert result.stats.continuation_bytes == 0
+    with pytest.raises(TypeError, match="source is missing"):
+        modebox.run_sync()
+
+
 def test_log_levels():
     source = "for (const level of ['log', 'debug', 'info', 'warn', 'error']) console[level](level)"
     assert [(entry.level, entry.message) for entry in modebox.run_sync(source).logs] == [
@@ -144,12 +162,17 @@ def test_a_source_with_lone_surrogates_runs():
     ("options", "error", "message"),
     [
         ({"source": b"1"}, TypeError, "source must be a str, not bytes"),
-        ({"source": None}, TypeError, "source must be a str, not NoneType"),
+        ({"source": None}, TypeError, "source is missing: give the program to run, as a str"),
         (
             {"mode": "module"},
             ValueError,
             "mode must be one of 'auto', 'script', 'function', or None, not 'module'",
         ),
+        ({"mode": 1}, TypeError, "mode must be one of 'auto', 'script', 'function', or None, not 1"),
+        ({"on_log": 1}, TypeError, "on_log must be a callable, or None, not int"),
+        ({"on_call": "f"}, TypeError, "on_call must be a callable, or None, not str"),
+        ({"virtual_time": "now"}, TypeError, "virtual_time must be True, milliseconds since 1970"),
+        ({"limits": {"fule": 1}}, TypeError, "unknown limit 'fule'"),
         ({"filename": 1}, TypeError, "filename must be a str, not int"),
         ({"filename": "a\nb"}, ValueError, "filename must be one line"),
         ({"seed": b"1"}, ValueError, "seed must be 32 bytes or 64 hexadecimal digits"),
@@ -373,7 +396,7 @@ def test_context_managers():
             closed.run_sync("1")
 
 
-def test_leaving_an_async_runner_waits_for_stubborn_host_functions():
+def test_leaving_an_async_runner_waits_for_stubborn_host_functions(caplog):
     ended = []
 
     async def main():
@@ -384,11 +407,15 @@ def test_leaving_an_async_runner_waits_for_stubborn_host_functions():
                 await asyncio.sleep(0.1)
                 ended.append(1)
 
+        caplog.clear()
         async with Runner(limits={"timeout_ms": 20}) as runner:
             with pytest.raises(RunError) as caught:
                 await runner.run("await f()", host_functions={"f": stubborn})
             assert caught.value.kind == "Timeout"
             assert not ended
         assert ended
+        assert [(record.name, record.message) for record in caplog.records] == [
+            ("modebox", "host function f goes on although its call was cancelled")
+        ]
 
     asyncio.run(main())

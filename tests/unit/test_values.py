@@ -1,6 +1,5 @@
 """Values between Python and JavaScript: both ways, refusals, limits, hostile bytes."""
 
-import array
 import collections
 import contextlib
 import copy
@@ -284,7 +283,9 @@ def test_bytes_do_not_depend_on_which_strings_are_shared():
     shared = "key"
     apart = ["".join(["k", "e", "y"]) for _ in range(3)]
     assert len({id(key) for key in apart}) == 3
-    assert _core.encode([{shared: 1} for _ in range(3)], LIMIT) == _core.encode([{key: 1} for key in apart], LIMIT)
+    assert _core.encode([{shared: 1} for _ in range(3)], LIMIT) == _core.encode(
+        [{key: 1} for key in apart], LIMIT
+    )
 
 
 # ---- properties
