@@ -1,6 +1,7 @@
 /* names.h: becomes part of quickjs.c. Errors about a name that does not exist say which one may have been meant.
  *
- * Names are read from the shapes of objects: no code of the program runs, and no more than NAMES_LIMIT are looked at. */
+ * Names are read from the shapes of objects: no code of the program runs, and no more than NAMES_LIMIT are looked at.
+ * What has a text on its stack is not inlined: the frames of the interpreter stay small. */
 
 #include "hints.h"
 
@@ -64,7 +65,7 @@ static JSValue js_throw_text(JSContext *ctx, JSErrorEnum error, const char *text
     return JS_IsException(made) ? JS_EXCEPTION : JS_Throw(ctx, made);
 }
 
-static JSValue js_throw_not_defined(JSContext *ctx, JSAtom atom)
+static no_inline JSValue js_throw_not_defined(JSContext *ctx, JSAtom atom)
 {
     char name[ATOM_GET_STR_BUF_SIZE], text[HINT_SIZE];
     int budget = NAMES_LIMIT;
@@ -117,7 +118,7 @@ static void js_add_members(JSContext *ctx, char *text, JSObject *p)
 }
 
 /* Throws "a.b is not a function", and which function of a may have been meant. */
-static JSValue js_throw_not_a_function(JSContext *ctx, JSValueConst value, JSValueConst receiver)
+static no_inline JSValue js_throw_not_a_function(JSContext *ctx, JSValueConst value, JSValueConst receiver)
 {
     const char *problem = "is not a function", *dot;
     char text[HINT_SIZE], path[CALLEE_SIZE];
@@ -141,7 +142,7 @@ static JSValue js_throw_not_a_function(JSContext *ctx, JSValueConst value, JSVal
 /* ---- import() */
 
 /* The exception that import() is rejected with. It has its stack at once: it is not thrown through the frame that asks. */
-static void js_throw_import(JSContext *ctx, JSValueConst module)
+static no_inline void js_throw_import(JSContext *ctx, JSValueConst module)
 {
     const char *name = JS_ToCString(ctx, module);
     char text[HINT_SIZE];

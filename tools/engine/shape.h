@@ -45,7 +45,7 @@ static int js_parse_error_text(JSParseState *s, const char *text)
 }
 
 /* The current token names a module: refuses it, at the position where the statement begins. */
-static int js_refuse_module(JSParseState *s, const JSParsePos *statement)
+static no_inline int js_refuse_module(JSParseState *s, const JSParsePos *statement)
 {
     JSContext *ctx = s->ctx;
     JSValue module = js_dup(s->token.u.str.str);
@@ -465,7 +465,7 @@ static void js_emit_export(JSParseState *s)
 }
 
 /* Tells the guest about the script that was parsed. */
-static void js_end_program(JSParseState *s)
+static no_inline void js_end_program(JSParseState *s)
 {
     JSFunctionDef *fd = s->cur_func;
     char buf[ATOM_GET_STR_BUF_SIZE];
