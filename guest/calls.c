@@ -2,6 +2,7 @@
 #include <string.h>
 #include "codec.h"
 #include "errors.h"
+#include "hints.h"
 #include "outbox.h"
 
 /* Calls by ticket: tickets count up from 1; calls[0] has ticket `first`, and all before it are settled. */
@@ -109,7 +110,7 @@ static JSValue new_namespace(JSContext *ctx) {
   return object;
 }
 
-static bool is_namespace(JSValueConst value) {
+bool calls_is_namespace(JSValueConst value) {
   for (uint32_t i = 0; i < namespace_count; i++)
     if (JS_IsObject(value) && JS_VALUE_GET_PTR(namespaces[i]) == JS_VALUE_GET_PTR(value))
       return true;
@@ -125,7 +126,7 @@ static bool define(JSContext *ctx, JSValueConst holder, JSAtom name, JSValue val
 /* The namespace `name` in `holder` (consumed), made if it is not there. A built-in of that name is replaced. */
 static JSValue enter(JSContext *ctx, JSValue holder, JSAtom name) {
   JSValue inner = JS_GetProperty(ctx, holder, name);
-  if (!JS_IsException(inner) && !is_namespace(inner)) {
+  if (!JS_IsException(inner) && !calls_is_namespace(inner)) {
     JS_FreeValue(ctx, inner);
     inner = new_namespace(ctx);
     if (!JS_IsException(inner) && !define(ctx, holder, name, JS_DupValue(ctx, inner))) {
@@ -151,8 +152,10 @@ static JSValue new_function(JSContext *ctx, text name, uint32_t index) {
 }
 
 bool calls_define(JSContext *ctx, text name, uint32_t index) {
-  JSValue holder = JS_GetGlobalObject(ctx);
   const char *dot;
+  if (!hint_add_function(ctx, name.data, name.size))
+    return false;
+  JSValue holder = JS_GetGlobalObject(ctx);
   while (!JS_IsException(holder) && (dot = memchr(name.data, '.', name.size))) {
     size_t size = (size_t)(dot - name.data);
     JSAtom part = JS_NewAtomLen(ctx, name.data, size);

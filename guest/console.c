@@ -14,13 +14,21 @@ static JSValue js_console_log(JSContext *ctx, JSValueConst self, int argc, JSVal
   return ok ? JS_UNDEFINED : JS_EXCEPTION;
 }
 
-void console_warn(JSContext *ctx, const char *prefix, JSValueConst thrown) {
-  bytes line = { .limit = 64 * 1024 };
-  bool ok = bytes_append_text(ctx, &line, prefix) && errors_describe(ctx, &line, thrown) &&
-            outbox_add(ctx, GUEST_RECORD_LOG, GUEST_LOG_WARN, 0, &line);
-  if (!ok)
+/* A warning that there is no memory for is lost, nothing else. */
+static void add_warning(JSContext *ctx, bytes *line, bool ok) {
+  if (!ok || !outbox_add(ctx, GUEST_RECORD_LOG, GUEST_LOG_WARN, 0, line))
     JS_FreeValue(ctx, JS_GetException(ctx));
-  bytes_free(ctx, &line);
+  bytes_free(ctx, line);
+}
+
+void console_warn(JSContext *ctx, const char *message) {
+  bytes line = { .limit = 64 * 1024 };
+  add_warning(ctx, &line, bytes_append_text(ctx, &line, message));
+}
+
+void console_warn_of(JSContext *ctx, const char *prefix, JSValueConst thrown) {
+  bytes line = { .limit = 64 * 1024 };
+  add_warning(ctx, &line, bytes_append_text(ctx, &line, prefix) && errors_describe(ctx, &line, thrown));
 }
 
 void console_install(JSContext *ctx) {

@@ -4,7 +4,8 @@
 #include "guest.h"
 
 void console_install(JSContext *ctx);
-/* An entry of our own. What cannot be logged is dropped. */
-void console_warn(JSContext *ctx, const char *prefix, JSValueConst thrown);
+/* Entries of our own. What cannot be logged is dropped. */
+void console_warn(JSContext *ctx, const char *message);
+void console_warn_of(JSContext *ctx, const char *prefix, JSValueConst thrown);
 
 #endif

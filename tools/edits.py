@@ -680,14 +680,14 @@ typedef struct JSFunctionDef {
         file="quickjs.c",
         definition="static int add_module_variables(",
         anchor="static int add_module_variables(",
-        replacement='#include "callee.h"\n\nstatic int add_module_variables(',
+        replacement='#include "callee.h"\n#include "names.h"\n\nstatic int add_module_variables(',
     ),
     Edit(
         why="the error names what was called",
         file="quickjs.c",
         definition="static JSValue JS_CallInternal(",
         anchor="            return JS_ThrowTypeErrorNotAFunction(caller_ctx);\n",
-        replacement='            return js_throw_callee(caller_ctx, func_obj, "is not a function");\n',
+        replacement="            return js_throw_not_a_function(caller_ctx, func_obj, this_obj);\n",
     ),
     Edit(
         why="the error names what was called with new",
@@ -741,8 +741,178 @@ typedef struct JSFunctionDef {
         anchor="static JSValue JS_ThrowTypeErrorNotAFunction(",
         replacement="""\
 static JSValue js_throw_callee(JSContext *ctx, JSValueConst value, const char *problem);
+static JSValue js_throw_not_a_function(JSContext *ctx, JSValueConst value, JSValueConst receiver);
 
 static JSValue JS_ThrowTypeErrorNotAFunction(""",
+    ),
+    Edit(
+        why="a name that is not defined: which one may have been meant, or what there is instead",
+        file="quickjs.c",
+        definition="static JSValue JS_ThrowReferenceErrorNotDefined(",
+        anchor="""\
+    char buf[ATOM_GET_STR_BUF_SIZE];
+    return JS_ThrowReferenceError(ctx, "%s is not defined",
+                                  JS_AtomGetStr(ctx, buf, sizeof(buf), name));
+""",
+        replacement="    return js_throw_not_defined(ctx, name);\n",
+    ),
+    Edit(
+        why="js_throw_not_defined and js_throw_import are defined where the bytecode's form is known",
+        file="quickjs.c",
+        definition="static JSValue JS_ThrowReferenceErrorNotDefined(",
+        anchor="static JSValue JS_ThrowReferenceErrorNotDefined(",
+        replacement="""\
+static JSValue js_throw_not_defined(JSContext *ctx, JSAtom atom);
+static void js_throw_import(JSContext *ctx, JSValueConst module);
+
+static JSValue JS_ThrowReferenceErrorNotDefined(""",
+    ),
+    Edit(
+        why="import() is rejected at once, and says by name what cannot be imported",
+        file="quickjs.c",
+        definition="static JSValue js_dynamic_import(",
+        anchor="    args[0] = resolving_funcs[0];\n",
+        replacement="""\
+    js_throw_import(ctx, specifier_str);
+    goto exception;
+
+    args[0] = resolving_funcs[0];
+""",
+    ),
+    Edit(
+        why="import() is rejected at once: from where it stands",
+        file="quickjs.c",
+        definition="static __exception int js_parse_postfix_expr(",
+        anchor="            emit_op(s, OP_import);\n",
+        replacement="""\
+            emit_source_loc_at(s, callee_line, callee_col);
+            emit_op(s, OP_import);
+""",
+    ),
+    Edit(
+        why="programs as models write them: what the parser knows",
+        file="quickjs.c",
+        definition="typedef struct JSParseState {",
+        anchor="    bool allow_html_comments;\n",
+        replacement="""\
+    bool allow_html_comments;
+    bool is_program; /* JS_EVAL_FLAG_PROGRAM */
+    int default_idx; /* variable with the value of export default, -1 if none */
+""",
+    ),
+    Edit(
+        why="programs as models write them: a Markdown fence is no template after an empty template",
+        file="quickjs.c",
+        definition="static __exception int next_token(",
+        anchor="    case '`':\n",
+        replacement="""\
+    case '`':
+        if (s->is_program && p[1] == '`' && p[2] == '`') {
+            js_parse_error(s, "Unexpected token '```'");
+            goto fail;
+        }
+""",
+    ),
+    Edit(
+        why="programs as models write them: the parser",
+        file="quickjs.c",
+        definition="static __exception int js_parse_source_element(",
+        anchor="static __exception int js_parse_source_element(",
+        replacement='#include "shape.h"\n\nstatic __exception int js_parse_source_element(',
+    ),
+    Edit(
+        why="programs as models write them: export and import",
+        file="quickjs.c",
+        definition="static __exception int js_parse_source_element(",
+        anchor="    int tok;\n",
+        replacement="""\
+    int tok = js_parse_module_item(s);
+
+    if (tok)
+        return tok < 0 ? -1 : 0;
+""",
+    ),
+    Edit(
+        why="programs as models write them: which function is left to be called",
+        file="quickjs.c",
+        definition="static __exception int js_parse_program(",
+        anchor="    if (has_using_be) {\n",
+        replacement="    if (s->is_program && !s->is_module && fd->func_kind == JS_FUNC_ASYNC)\n"
+        "        js_end_program(s);\n\n    if (has_using_be) {\n",
+    ),
+    Edit(
+        why="a program may set traps on Object.prototype, and its value still arrives",
+        file="quickjs.c",
+        definition="static __exception int js_parse_program(",
+        anchor="""\
+    } else {
+        if (!s->is_module) {
+            if (fd->func_kind == JS_FUNC_ASYNC) {
+                emit_op(s, OP_object);
+                emit_op(s, OP_dup);
+                emit_op(s, OP_get_loc);
+                emit_u16(s, fd->eval_ret_idx);
+                emit_op(s, OP_put_field);
+""",
+        replacement="""\
+    } else {
+        if (!s->is_module) {
+            if (fd->func_kind == JS_FUNC_ASYNC) {
+                emit_op(s, OP_object);
+                emit_op(s, OP_get_loc);
+                emit_u16(s, fd->eval_ret_idx);
+                emit_op(s, OP_define_field);
+""",
+    ),
+    Edit(
+        why="programs as models write them: the flag",
+        file="quickjs.c",
+        definition="static JSValue __JS_EvalInternal(",
+        anchor="    eval_type = flags & JS_EVAL_TYPE_MASK;\n",
+        replacement="""\
+    s->is_program = (flags & JS_EVAL_FLAG_PROGRAM) != 0;
+    s->default_idx = -1;
+    eval_type = flags & JS_EVAL_TYPE_MASK;
+""",
+    ),
+    Edit(
+        why="a second declaration is refused by name: the error",
+        file="quickjs.c",
+        definition="static int define_var(",
+        anchor="static int define_var(",
+        replacement="""\
+static int js_parse_error_redeclared(JSParseState *s, JSAtom name)
+{
+    char buf[ATOM_GET_STR_BUF_SIZE];
+
+    /* the name is the last token but this one */
+    s->token.ptr = NULL;
+    s->token.line_num = s->last_line_num;
+    s->token.col_num = s->last_col_num;
+    return js_parse_error(s, "Identifier '%s' has already been declared",
+                          JS_AtomGetStr(s->ctx, buf, sizeof(buf), name));
+}
+
+static int define_var(""",
+    ),
+    *(
+        Edit(
+            why="a second declaration is refused by name",
+            file="quickjs.c",
+            definition="static int define_var(",
+            anchor=before + f'return js_parse_error(s, "invalid redefinition of {what}");\n',
+            replacement=before + "return js_parse_error_redeclared(s, name);\n",
+        )
+        for before, what in (
+            (
+                "/* redefining a scoped var in the same scope: error */\n" + 20 * " ",
+                "lexical identifier",
+            ),
+            ("/* error to redefine a var that inside a lexical scope */\n" + 12 * " ", "lexical identifier"),
+            ("", "parameter name"),
+            ("", "a variable"),
+            ("", "global identifier"),
+        )
     ),
 )
 

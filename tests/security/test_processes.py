@@ -143,7 +143,7 @@ _LEAKS = """
     SOURCES = [
         "({ a: [1, 2, { b: 'x'.repeat(100) }] })", "await f({ a: [1n, 'x', null] })", "null.x", "x y",
         "for (;;);", "const a = []; for (;;) a.push({})", "await new Promise(() => {})", "await fail()",
-        "const f = () => f(); f()", "() => 1", "console.log('x'.repeat(1000))", "f(1); f(2); throw 1",
+        "const f = () => f(); f()", "[() => 1]", "console.log('x'.repeat(1000))", "f(1); f(2); throw 1",
     ]
 
     async def cancelled():
