@@ -540,14 +540,14 @@ static bool encode_plain(encoder *e, PyObject *object, long kind, PyObject *plai
   }
 }
 
-/* Runs code of the package, and of the object's class. */
+/* Runs code of the package, and of the object's class, which may give such an object again and again. */
 static bool encode_other(encoder *e, PyObject *object, const place *at) {
-  PyObject *pair = PyObject_CallFunctionObjArgs(e->state->values[EXT_VALUES_PLAIN], object, NULL);
-  if (!pair)
+  if (Py_EnterRecursiveCall(" while a value is converted"))
     return false;
-  long kind = PyLong_AsLong(PyTuple_GetItem(pair, 0));
-  bool ok = encode_plain(e, object, kind, PyTuple_GetItem(pair, 1), at);
-  Py_DECREF(pair);
+  PyObject *pair = PyObject_CallFunctionObjArgs(e->state->values[EXT_VALUES_PLAIN], object, NULL);
+  bool ok = pair && encode_plain(e, object, PyLong_AsLong(PyTuple_GetItem(pair, 0)), PyTuple_GetItem(pair, 1), at);
+  Py_XDECREF(pair);
+  Py_LeaveRecursiveCall();
   return ok;
 }
 
@@ -633,13 +633,8 @@ static bool check_writer(encoder *e) {
   return !e->writer->err;
 }
 
-/* A value may be made plain again and again by its own class: the recursion is Python's to bound. */
 static bool encode(encoder *e, PyObject *object, const place *at) {
-  if (Py_EnterRecursiveCall(" while a value is converted"))
-    return false;
-  bool ok = encode_any(e, object, at) && check_writer(e);
-  Py_LeaveRecursiveCall();
-  return ok;
+  return encode_any(e, object, at) && check_writer(e);
 }
 
 static void begin(encoder *e, ext_state *state, mb_writer *writer, const char *root) {

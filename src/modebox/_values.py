@@ -202,8 +202,10 @@ def _own(value: Any) -> Plain | None:
     if isinstance(value, JsRegExp):
         return REGEXP, (_text(value.source, "JsRegExp.source"), _text(value.flags, "JsRegExp.flags"))
     if isinstance(value, JsError):
-        fields = value.__dict__.items()
-        return ERROR, {name: each for name, each in fields if each is not None and each != {}}
+        fields = {name: each for name, each in value.__dict__.items() if each is not None}
+        if not value.properties:
+            del fields["properties"]
+        return ERROR, fields
     if isinstance(value, BaseException):
         from modebox._errors import chain_of
 
