@@ -4,10 +4,12 @@
 #include "errors.h"
 #include "hints.h"
 #include "outbox.h"
+#include "site.h"
 
 /* Calls by ticket: tickets count up from 1; calls[0] has ticket `first`, and all before it are settled. */
 typedef struct call {
   JSValue resolve, reject; /* undefined once settled */
+  JSSite site;             /* where the program made it */
 } call;
 
 static call *calls;
@@ -62,7 +64,7 @@ static JSValue js_host_function(JSContext *ctx, JSValueConst self, int argc, JSV
   JSValue promise = JS_NewPromiseCapability(ctx, settlers);
   if (JS_IsException(promise))
     return promise;
-  call c = { settlers[0], settlers[1] };
+  call c = { .resolve = settlers[0], .reject = settlers[1] };
   bytes arguments = { .limit = mailbox.value_limit };
   bool ok = make_room(ctx) && codec_encode_arguments(ctx, &arguments, argc, argv) &&
             make_room(ctx) && /* a getter may have made calls too */
@@ -70,6 +72,7 @@ static JSValue js_host_function(JSContext *ctx, JSValueConst self, int argc, JSV
   bytes_free(ctx, &arguments);
   if (!ok)
     return rejected(ctx, promise, &c);
+  c.site = JS_GetSite(ctx);
   calls[count++] = c;
   pending++;
   return promise;
@@ -79,11 +82,11 @@ void calls_settle(JSContext *ctx, uint32_t ticket, guest_outcome outcome, const 
   if (ticket < first || ticket - first >= count || JS_IsUndefined(calls[ticket - first].resolve))
     return;
   call c = calls[ticket - first];
-  calls[ticket - first] = (call){ JS_UNDEFINED, JS_UNDEFINED };
+  calls[ticket - first] = (call){ .resolve = JS_UNDEFINED, .reject = JS_UNDEFINED };
   pending--;
   JSValue value = codec_decode(ctx, input, size);
-  if (outcome == GUEST_RAISED)
-    errors_set_call(value, ticket);
+  if (outcome == GUEST_RAISED && !JS_IsException(value))
+    errors_set_call(ctx, value, ticket, JS_GetSiteStack(ctx, &c.site));
   bool failed = JS_IsException(value);
   if (failed)
     value = JS_GetException(ctx);
@@ -95,6 +98,7 @@ void calls_settle(JSContext *ctx, uint32_t ticket, guest_outcome outcome, const 
   JS_FreeValue(ctx, value);
   JS_FreeValue(ctx, c.resolve);
   JS_FreeValue(ctx, c.reject);
+  JS_FreeValue(ctx, c.site.function);
 }
 
 /* ---- namespaces */

@@ -47,8 +47,11 @@ static uint32_t host_ticket(JSValueConst thrown) {
   return origin >= FIRST_TICKET ? origin - FIRST_TICKET : 0;
 }
 
-void errors_set_call(JSValueConst error, uint32_t ticket) {
+void errors_set_call(JSContext *ctx, JSValueConst error, uint32_t ticket, JSValue stack) {
   JS_SetErrorOrigin(error, ticket + FIRST_TICKET);
+  if (JS_IsException(stack) ||
+      JS_DefinePropertyValueStr(ctx, error, "stack", stack, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE) < 0)
+    JS_FreeValue(ctx, JS_GetException(ctx)); /* it goes without */
 }
 
 /* ---- stacks */

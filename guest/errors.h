@@ -21,8 +21,8 @@ bool errors_encode(JSContext *ctx, bytes *out, JSValueConst thrown);
 JSValue errors_fields(JSContext *ctx, JSValueConst error);
 /* An Error of these fields (consumed). */
 JSValue errors_from_fields(JSContext *ctx, JSValue fields);
-/* The error is remembered as made by host call `ticket`. */
-void errors_set_call(JSValueConst error, uint32_t ticket);
+/* The error is remembered as made by host call `ticket`; stack (consumed) says where that was made. */
+void errors_set_call(JSContext *ctx, JSValueConst error, uint32_t ticket, JSValue stack);
 
 /* "Name: message", or the value as text. */
 bool errors_describe(JSContext *ctx, bytes *out, JSValueConst thrown);

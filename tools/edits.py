@@ -669,11 +669,15 @@ typedef struct JSFunctionDef {
 """,
     ),
     Edit(
-        why="the codec asks what objects are",
+        why="the codec asks what objects are; a failed host call knows where it was made",
         file="quickjs.c",
         definition="static JSValue js_dataview_get_byteLength(",
         anchor="static JSValue js_dataview_get_byteLength(",
-        replacement='#include "clone_parts.h"\n\nstatic JSValue js_dataview_get_byteLength(',
+        replacement="""\
+#include "clone_parts.h"
+#include "site_parts.h"
+
+static JSValue js_dataview_get_byteLength(""",
     ),
     Edit(
         why="the error names what was called",
