@@ -39,6 +39,7 @@ class Row:
         native: Whether bare quickjs-ng can run it too.
         threads: How many threads run programs at the same time.
         at_once: How many runs of one event loop go on at the same time.
+        beside: Whether another Python thread computes meanwhile.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Row:
     native: bool = False
     threads: int = 1
     at_once: int = 1
+    beside: bool = False
 
     def source(self, adapter: str, language: str) -> str | None:
         """The program for a peer, or None when there is none."""
@@ -157,6 +159,24 @@ ROWS = [
         sources=ONE_BY_ONE_PLAIN,
         function="plain",
         expected=499500,
+    ),
+    Row(
+        "calls.async_beside",
+        "1,000 async calls beside a busy Python thread",
+        "async",
+        sources=ONE_BY_ONE,
+        function="async",
+        expected=499500,
+        beside=True,
+    ),
+    Row(
+        "calls.plain_beside",
+        "1,000 plain calls beside a busy Python thread",
+        "sync",
+        sources=ONE_BY_ONE_PLAIN,
+        function="plain",
+        expected=499500,
+        beside=True,
     ),
     Row(
         "calls.parallel",

@@ -175,8 +175,16 @@ async def serve_lag(row: Row, adapter: Adapter, source: str) -> None:
             answer(summary(idle) + summary(await lags_during(all_computing())))
 
 
+def compute() -> None:
+    """What a thread does that wants the interpreter all the time."""
+    while True:
+        sum(range(1000))
+
+
 def main(adapter_name: str, row_name: str) -> None:
     row = row_named(row_name)
+    if row.beside:
+        threading.Thread(target=compute, daemon=True).start()
     adapter = load(adapter_name)
     source = row.source_of_run(adapter_name, adapter.LANGUAGE)
     if row.kind == "async":

@@ -15,7 +15,7 @@ from . import AsyncRun, Functions, Run
 LANGUAGE = "js"
 ENDINGS = {"Timeout": "timeout", "StackOverflow": "stack", "Uncaught": "throw"}
 
-# The earlier version has a limit of its own to runs at once.
+# As many runs at once as the largest row has.
 OPTIONS: dict[str, Any] = (
     {"max_instances": 1000} if "max_instances" in signature(modebox.Runner).parameters else {}
 )
