@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
+from docs.pages import blocks, page
 
 import modebox
 
-_PAGE = (Path(__file__).parents[2] / "docs" / "programs.md").read_text("utf-8")
-_BLOCK = re.compile(r"^(`{3,})(?:js|ts)\n(.*?)^\1\n", re.MULTILINE | re.DOTALL)
-_EXAMPLES = [match[2] for match in _BLOCK.finditer(_PAGE)]
+_PAGE = page("programs.md")
+_EXAMPLES = [code for language, _, code in blocks(_PAGE) if language in ("js", "ts")]
 _ANSWER = re.compile(r"^// (→|throws|warns:) (.*)\n", re.MULTILINE)
 
 _FUNCTIONS = {"bank": {"balance": lambda name: 120, "pay": lambda to, amount: None}}
