@@ -361,6 +361,16 @@ static bool push_iterable(encoder *e, PyObject *iterable) {
   return ok;
 }
 
+/* Its length is known before anything is made of it. */
+static bool push_range(encoder *e, PyObject *range) {
+  Py_ssize_t size = PyObject_Size(range);
+  if (size < 0 && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    PyErr_Clear();
+    return refuse_size(e);
+  }
+  return size >= 0 && fits(e, size) && push_iterable(e, range);
+}
+
 /* Runs the mapping's own code. */
 static bool push_mapping(encoder *e, PyObject *mapping) {
   PyObject *pairs = PyMapping_Items(mapping);
@@ -441,8 +451,8 @@ typedef struct container_kind {
 static const container_kind LIST = { push_list, write_array }, TUPLE = { push_tuple, write_array },
                             DICT = { push_dict, write_object }, MAPPING = { push_mapping, write_object },
                             JS_MAP = { push_dict, write_map }, ENTRIES = { push_pairs, write_map },
-                            MEMBERS = { push_list, write_set }, SET = { push_iterable, write_set },
-                            ERROR = { push_dict, write_error };
+                            MEMBERS = { push_list, write_set }, RANGE = { push_range, write_array },
+                            SET = { push_iterable, write_set }, ERROR = { push_dict, write_error };
 
 /* `members` stands for the object, and mostly is it. */
 static bool encode_members(encoder *e, PyObject *members, const place *outer, container_kind kind) {
@@ -621,6 +631,8 @@ static bool encode_any(encoder *e, PyObject *object, const place *at) {
     return encode_container(e, object, object, at, SET);
   if (type == &PyMemoryView_Type)
     return encode_memoryview(e, object, at);
+  if (type == &PyRange_Type)
+    return encode_container(e, object, object, at, RANGE);
   return encode_constant(e, object, at);
 }
 

@@ -3,7 +3,8 @@
 
 uint8_t *bytes_reserve(JSContext *ctx, bytes *b, size_t size) {
   if (size > b->limit - b->size) {
-    JS_ThrowTypeError(ctx, "the value is larger than the limit of %zu bytes", b->limit);
+    JS_ThrowTypeError(ctx, "%s is larger than the %zu bytes that max_value_bytes allows", b->name ? b->name : "a text",
+                      b->limit);
     return NULL;
   }
   if (size > b->capacity - b->size) {

@@ -10,7 +10,8 @@
 typedef struct bytes {
   uint8_t *data;
   size_t size, capacity;
-  size_t limit; /* never larger than this */
+  size_t limit;     /* never larger than this ... */
+  const char *name; /* ... and what it is, where it is a value; may be NULL */
 } bytes;
 
 /* Room for `size` more, not yet counted in bytes.size. NULL: an exception is pending (out of memory, or TypeError: over the limit). */

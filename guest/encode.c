@@ -251,7 +251,7 @@ static bool encode_error(encoder *e, JSValueConst error, place at) {
 static bool encode_members(encoder *e, JSValueConst object, const place *outer, JSCloneClass class) {
   place at = { .outer = outer, .container = object, .depth = outer ? outer->depth + 1 : 1 };
   if (at.depth > GUEST_VALUE_DEPTH)
-    return refuse(e, outer, "is nested too deeply: at most 256 levels cross the sandbox boundary");
+    return refuse(e, outer, "is nested more than 256 deep");
   switch (class) {
   case JS_CLONE_OBJECT:
     return encode_object(e, object, at);
@@ -271,7 +271,7 @@ static bool check_size(encoder *e) {
 }
 
 static bool refuse_circle(encoder *e, const place *at) {
-  return refuse(e, at, "is circular, and only trees cross the sandbox boundary");
+  return refuse(e, at, "is circular, which cannot cross the sandbox boundary");
 }
 
 static bool encode_reference(encoder *e, const shared_container *found, const place *at) {
@@ -391,6 +391,8 @@ static bool encode_instance(encoder *e, JSValueConst object, const place *at) {
     return refuse(e, at, "is a promise, which cannot cross the sandbox boundary; is an await missing?");
   case JS_CLONE_ITERATOR:
     return refuse(e, at, "is an iterator, which cannot cross the sandbox boundary; spread it: [...x]");
+  case JS_CLONE_ASYNC_ITERATOR:
+    return refuse(e, at, "is an async iterator, which cannot cross the sandbox boundary; collect it: for await (...)");
   case JS_CLONE_PROXY:
     return refuse_class(e, at, "Proxy");
   case JS_CLONE_OTHER:
@@ -427,6 +429,7 @@ static bool encode(encoder *e, JSValueConst value, const place *at) {
 /* ---- whole values */
 
 static void encoder_init(encoder *e, JSContext *ctx, bytes *out, const char *root) {
+  out->name = root;
   *e = (encoder){ .ctx = ctx, .out = out, .root = root, .whole = JS_UNDEFINED };
   e->slots = e->few;
   e->slot_count = sizeof e->few / sizeof *e->few;

@@ -308,12 +308,19 @@ static void await_value(JSContext *ctx) {
   warn_of_uncalled(ctx);
 }
 
+/* What a queueMicrotask callback threw: nobody else hears of it. */
+static void warn_of_job(JSContext *ctx) {
+  JSValue thrown = JS_GetException(ctx);
+  console_warn_of(ctx, "Uncaught in a microtask: ", thrown);
+  JS_FreeValue(ctx, thrown);
+}
+
 static void drain(JSContext *ctx) {
   JSContext *job;
   int ran;
   while ((ran = JS_ExecutePendingJob(JS_GetRuntime(ctx), &job))) {
     if (ran < 0)
-      JS_FreeValue(job, JS_GetException(job));
+      warn_of_job(job);
     memory_close_reserve(JS_GetRuntime(ctx));
   }
 }

@@ -18,10 +18,22 @@ static uint64_t next(void) {
   return result;
 }
 
+/* The finalizer of SplitMix64 (G. Steele et al., 2014): seeds that hardly differ give numbers that do. */
+static uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+  return x ^ x >> 31;
+}
+
 void random_seed(const uint8_t seed[GUEST_SEED_SIZE]) {
-  memcpy(state, seed, sizeof state);
-  if (!(state[0] | state[1] | state[2] | state[3])) /* the one state that it never leaves */
-    state[0] = 1;
+  enum { WORDS = GUEST_SEED_SIZE / 8 };
+  uint64_t words[WORDS], all = UINT64_C(0x9e3779b97f4a7c15);
+  memcpy(words, seed, sizeof words);
+  for (unsigned i = 0; i < WORDS; i++)
+    all = mix(all + words[i]);
+  for (unsigned i = 0; i < WORDS; i++)
+    state[i] = mix(all + words[i] + i);
+  state[0] |= !(state[0] | state[1] | state[2] | state[3]); /* the one state that it never leaves */
 }
 
 static JSValue js_math_random(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv) {

@@ -918,6 +918,29 @@ static int define_var(""",
             ("", "global identifier"),
         )
     ),
+    Edit(
+        why="out of memory is not ignored where the properties are defined",
+        file="quickjs.c",
+        definition="static JSValue js_proxy_revocable(",
+        anchor="""\
+    // XXX: exceptions?
+    JS_DefinePropertyValue(ctx, obj, JS_ATOM_proxy, proxy_obj, JS_PROP_C_W_E);
+    JS_DefinePropertyValue(ctx, obj, JS_ATOM_revoke, revoke_obj, JS_PROP_C_W_E);
+    return obj;
+""",
+        replacement="""\
+    if (JS_DefinePropertyValue(ctx, obj, JS_ATOM_proxy, proxy_obj, JS_PROP_C_W_E) < 0) {
+        JS_FreeValue(ctx, obj);
+        proxy_obj = JS_UNDEFINED;
+        goto fail;
+    }
+    if (JS_DefinePropertyValue(ctx, obj, JS_ATOM_revoke, revoke_obj, JS_PROP_C_W_E) < 0) {
+        JS_FreeValue(ctx, obj);
+        return JS_EXCEPTION;
+    }
+    return obj;
+""",
+    ),
 )
 
 

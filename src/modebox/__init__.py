@@ -48,3 +48,7 @@ __version__ = "0.3.0.dev0"
 _shared = Runner()
 run = _shared.run
 run_sync = _shared.run_sync
+
+for _name in __all__:  # as tracebacks, pickles and readers know them
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = __name__

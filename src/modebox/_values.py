@@ -179,6 +179,7 @@ def numbers_of(kind: int, data: bytes) -> Any:
 def error_of(fields: dict[str, Any]) -> JsError:
     """A JsError of the fields of an error value."""
     named = {name: fields[name] for name in JsError.__match_args__ if name in fields}
+    named["stack"] = named.get("stack") or None
     return JsError(**named)
 
 
@@ -259,8 +260,6 @@ def _from_text_like(value: Any) -> Plain | None:
 
 
 def _from_collections(value: Any) -> Plain | None:
-    if isinstance(value, range):
-        return ARRAY, list(value) if len(value) < sys.maxsize else []
     collections = sys.modules.get("collections")
     if collections is not None and isinstance(value, collections.deque):
         return ARRAY, list(value)

@@ -76,7 +76,7 @@ def errors(inner):
         JsError,
         name=st.sampled_from(["Error", "TypeError", "MyError"]),
         message=texts,
-        stack=st.sampled_from(["", "    at agent.ts:1:9", "    at f (agent.ts:2:1)\n    at agent.ts:3:1"]),
+        stack=st.sampled_from([None, "    at agent.ts:1:9", "    at f (agent.ts:2:1)\n    at agent.ts:3:1"]),
         code=st.none() | texts,
         cause=inner,
         errors=st.none() | st.lists(inner, max_size=3),

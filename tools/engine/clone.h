@@ -21,6 +21,7 @@ typedef enum JSCloneClass {
     JS_CLONE_PROMISE,
     JS_CLONE_PROXY,
     JS_CLONE_ITERATOR,
+    JS_CLONE_ASYNC_ITERATOR,
 } JSCloneClass;
 
 JSCloneClass JS_GetCloneClass(JSContext *ctx, JSValueConst object);

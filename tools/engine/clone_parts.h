@@ -56,6 +56,9 @@ JSCloneClass JS_GetCloneClass(JSContext *ctx, JSValueConst object)
     case JS_CLASS_REGEXP_STRING_ITERATOR:
     case JS_CLASS_GENERATOR:
         return JS_CLONE_ITERATOR;
+    case JS_CLASS_ASYNC_FROM_SYNC_ITERATOR:
+    case JS_CLASS_ASYNC_GENERATOR:
+        return JS_CLONE_ASYNC_ITERATOR;
     default:
         return JS_IsFunction(ctx, object) ? JS_CLONE_FUNCTION : JS_CLONE_OTHER;
     }
