@@ -5,8 +5,10 @@ from __future__ import annotations
 from process.children import lines_of
 
 _PRELOADED = """
-    import asyncio, os, threading, time
+    import asyncio, os, threading, time, warnings
     import modebox
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # Python's, of forks while there are threads
 
     async def double(n):
         await asyncio.sleep(0)

@@ -14,6 +14,7 @@ import pytest
 
 import modebox
 from modebox import JsDate, JsEntries, JsError, JsMap, JsRegExp, JsSet, Limits, RunError, Runner
+from modebox._outcome import internal_ending
 
 
 class ServiceError(Exception):
@@ -295,3 +296,9 @@ def test_an_exception_with_a_cancelled_class_is_an_error_in_the_program():
 
     source = "try { await f() } catch (e) { [e.name, e.message] }"
     assert modebox.run_sync(source, host_functions={"f": cancelled}).value == ["CancelledError", "mine"]
+
+
+def test_internal_errors_are_ours_and_show_nothing_of_the_host():
+    ending = internal_ending("corrupt")
+    assert (ending.kind, ending.name) == ("Internal", "InternalError")
+    assert ending.message == "the sandbox broke off (corrupt): this is a bug in modebox, please report it"
