@@ -60,7 +60,7 @@ def _verdicts(file: str) -> dict[str, str]:
 
 
 def verdicts_of(place: str) -> set[str]:
-    """Of the tests or cases that a place names: "pass", and areas that cases wait for; empty: it names none."""
+    """Of the tests or cases that a place names: "pass", areas that cases wait for; empty: it names none."""
     if place.startswith("cases/"):
         _, file, pattern = place.split("/", 2)
         return {verdict for case, verdict in _verdicts(file).items() if fnmatchcase(case, pattern)}

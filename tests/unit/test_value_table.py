@@ -308,9 +308,15 @@ def test_the_size_limit_counts_shared_values_each_time():
         give(value, "1")
 
 
-def test_keys_that_hash_alike_take_no_longer():
-    """Linear in fuel: four times as many keys cost about four times as much."""
+def test_keys_that_hash_alike_in_python_come_as_lists():
+    alike = "Array.from({ length: 20000 }, (_, i) => BigInt(i + 1) * (2n ** 61n - 1n))"
+    members = out_of(f"new Set({alike})")
+    assert (type(members), len(members), len(set(map(hash, members[:100])))) == (JsSet, 20_000, 1)
+    pairs = out_of(f"new Map({alike}.map(key => [key, 1]))")
+    assert (type(pairs), pairs[1]) == (JsEntries, (2 * (2**61 - 1), 1))
 
+
+def test_the_fuel_for_keys_is_linear_in_their_number():
     def fuel(count):
         source = f"new Map(Array.from({{ length: {count} }}, (_, i) => [i * 2 ** 61, i])).size"
         return modebox.run_sync(source).stats.fuel_used
