@@ -10,7 +10,7 @@ import pytest
 from process.children import run
 
 _HEAD = """
-import asyncio, atexit, sys, threading, time
+import asyncio, atexit, contextlib, sys, threading, time
 import modebox
 
 async def sleep(): await asyncio.sleep(60)
@@ -26,12 +26,23 @@ FUNCTIONS = {"now": lambda: 1, "block": lambda: time.sleep(0.01), "fail": lambda
 PLAIN = {name: FUNCTIONS[name] for name in ("now", "block", "fail")}
 runner = modebox.Runner(max_instances=MOST)
 
+class Late(contextlib.suppress):
+    # The Runner may be closed before a thread comes to its run.
+
+    def __init__(self):
+        super().__init__(RuntimeError)
+
+    def __exit__(self, kind, error, trace):
+        return super().__exit__(kind, error, trace) and str(error) == "this Runner is closed"
+
 def sync(source):
     functions = FUNCTIONS if AWAITS else PLAIN
-    runner.run_sync(source, host_functions=functions, limits=LIMITS, throw_on_error=False)
+    with Late():
+        runner.run_sync(source, host_functions=functions, limits=LIMITS, throw_on_error=False)
 
-def run(source):
-    return runner.run(source, host_functions=FUNCTIONS, limits=LIMITS, throw_on_error=False)
+async def run(source):
+    with Late():
+        await runner.run(source, host_functions=FUNCTIONS, limits=LIMITS, throw_on_error=False)
 
 async def everything():
     await asyncio.gather(*map(run, SOURCES))
