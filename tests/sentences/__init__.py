@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from fnmatch import fnmatchcase
@@ -67,3 +68,20 @@ def verdicts_of(place: str) -> set[str]:
     file, _, test = place.partition("::")
     exists = test in _tests_of(file) if test else (ROOT / file).is_file()
     return {cases.PASS} if exists else set()
+
+
+@cache
+def _failing_in(file: str) -> frozenset[str]:
+    functions = (node for node in ast.parse((ROOT / file).read_text("utf-8")).body)
+    return frozenset(
+        function.name
+        for function in functions
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and any("mark.xfail" in ast.unparse(decorator) for decorator in function.decorator_list)
+    )
+
+
+def is_expected_to_fail(place: str) -> bool:
+    """Whether a test is marked so."""
+    file, _, test = place.partition("::")
+    return bool(test) and test in _failing_in(file)

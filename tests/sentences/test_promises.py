@@ -29,5 +29,10 @@ def test_a_promise_has_tests_that_exist(row: Row) -> None:
     assert [place for place in row["shown_by"] if not sentences.verdicts_of(place)] == []
 
 
+@pytest.mark.parametrize("row", _PROMISES)
+def test_only_a_promise_that_is_not_kept_has_a_test_that_fails(row: Row) -> None:
+    assert any(map(sentences.is_expected_to_fail, row["shown_by"])) is ("broken" in row)
+
+
 def test_the_page_is_up_to_date() -> None:
     assert sentences.PAGE.read_text("utf-8") == page.make(), "run `python -m sentences.page` in tests/"
