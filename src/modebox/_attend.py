@@ -1,6 +1,6 @@
 """Drives a run from an asyncio event loop: tasks for awaitables, an executor for long computing, one timer.
 
-This is the only module that imports asyncio; it is imported when a run first needs an event loop.
+This and `_workers` are the only modules that import asyncio, and are imported when a run first needs a loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from modebox import _queue
 from modebox._callables import code_of
 from modebox._context import serve_in
 from modebox._drive import BREATHE, STEP, WAIT
-from modebox._workers import port_of
+from modebox._workers import port_of, settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ async def wait_for_turn(queue: _queue.Queue) -> bool:
     """Lines up; whether the run was admitted, or else the queue was closed."""
     loop = asyncio.get_running_loop()
     settled = loop.create_future()
-    ticket = queue.line_up(partial(_call_in, loop, _settle, settled))
+    ticket = queue.line_up(partial(_call_in, loop, settle, settled))
     try:
         if ticket.state == _queue.WAITING:
             await settled
@@ -117,7 +117,7 @@ class _Attendant:
 
     def _wake(self, _: object = None) -> None:
         if self._waiter is not None:
-            _settle(self._waiter)
+            settle(self._waiter)
 
     def _wake_from_anywhere(self) -> None:
         _call_in(self._loop, self._wake)
@@ -127,7 +127,7 @@ class _Attendant:
         drive, port = self._drive, port_of(self._loop)
         through = drive.submit(port)
         through.add_done_callback(self._wake)
-        listening = self._loop.call_later(_LISTEN_S, _settle, through) if drive.is_heard else None
+        listening = self._loop.call_later(_LISTEN_S, settle, through) if drive.is_heard else None
         try:
             while not through.done() and not self._is_overdue():
                 await self.wait()
@@ -184,11 +184,6 @@ def _ignore_answer(call_id: int, value: object, error: BaseException | None) -> 
     """The run is over: but KeyboardInterrupt and SystemExit are for everybody."""
     if error is not None and not isinstance(error, (Exception, asyncio.CancelledError)):
         raise error
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *arguments: object) -> None:

@@ -281,7 +281,10 @@ class Runner:
         import asyncio
 
         _check_no_running_loop()
-        asyncio.run(self._attend(drive, steps))
+        try:
+            asyncio.run(self._attend(drive, steps))
+        except asyncio.CancelledError:  # by Ctrl-C, before asyncio counted on it
+            raise KeyboardInterrupt from None
 
     async def _attend(self, drive: Drive, steps: Iterator[str]) -> None:
         from modebox._attend import attend

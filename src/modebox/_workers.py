@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 from modebox import _core
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import asyncio
 
 
 class Port:
@@ -36,8 +34,14 @@ class Port:
     def _take(self) -> None:
         for run in self.completions.take():
             through = self._expected.pop(run, None)
-            if through is not None and not through.done():
-                through.set_result(None)
+            if through is not None:
+                settle(through)
+
+
+def settle(future: asyncio.Future[None]) -> None:
+    """Sets the result, unless there is one."""
+    with suppress(asyncio.InvalidStateError):  # also where a signal handler cancelled it just now
+        future.set_result(None)
 
 
 _ports: WeakKeyDictionary[asyncio.AbstractEventLoop, Port] = WeakKeyDictionary()

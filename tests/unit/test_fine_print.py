@@ -304,7 +304,6 @@ def test_internal_errors_are_ours_and_show_nothing_of_the_host():
     assert ending.message == "the sandbox broke off (corrupt): this is a bug in modebox, please report it"
 
 
-@pytest.mark.xfail(strict=True, reason="a seed is the generator's state as it stands, not stirred first")
 def test_plain_seeds_give_random_numbers_too():
     source = "Array.from({ length: 4 }, () => Math.random())"
     seeds = [bytes(32), bytes(31) + b"\x01", b"\x01" + bytes(31), b"\x01" * 32, b"a" * 32]
