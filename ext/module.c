@@ -84,12 +84,15 @@ static PyObject *module_encode(PyObject *module, PyObject *const *arguments, Py_
   return bytes;
 }
 
-static PyObject *module_decode(PyObject *module, PyObject *bytes) {
+static PyObject *module_decode(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
   char *data;
   Py_ssize_t size;
-  if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0)
+  if (count < 1 || count > 2)
+    return PyErr_Format(PyExc_TypeError, "decode(data, limit)");
+  size_t limit = count == 2 ? PyLong_AsSize_t(arguments[1]) : SIZE_MAX;
+  if (PyErr_Occurred() || PyBytes_AsStringAndSize(arguments[0], &data, &size) < 0)
     return NULL;
-  return ext_decode(PyModule_GetState(module), (mb_view){ (const uint8_t *)data, (size_t)size }, SIZE_MAX);
+  return ext_decode(PyModule_GetState(module), (mb_view){ (const uint8_t *)data, (size_t)size }, limit);
 }
 
 static PyObject *module_set_values(PyObject *module, PyObject *values) {
@@ -114,7 +117,7 @@ static PyObject *module_set_values(PyObject *module, PyObject *values) {
 static PyMethodDef methods[] = {
   { "start", (PyCFunction)(void (*)(void))ext_start, METH_FASTCALL, NULL },
   { "encode", (PyCFunction)(void (*)(void))module_encode, METH_FASTCALL, NULL },
-  { "decode", module_decode, METH_O, NULL },
+  { "decode", (PyCFunction)(void (*)(void))module_decode, METH_FASTCALL, NULL },
   { "set_values", module_set_values, METH_O, NULL },
   { "runs_under_way", ext_runs_under_way, METH_NOARGS, NULL },
   { "stop_workers", ext_stop_workers, METH_NOARGS, NULL },

@@ -113,8 +113,8 @@ def start(
 def encode(value: object, limit: int, /) -> bytes:
     """A value as value bytes, at most limit of them."""
 
-def decode(data: bytes, /) -> Any:
-    """The value of value bytes."""
+def decode(data: bytes, limit: int = ..., /) -> Any:
+    """The value of value bytes; with every reference in it written out it has at most limit of them."""
 
 def set_values(values: dict[str, Any], /) -> None:
     """What `_values` gives: the types that stand for JavaScript's, and functions that convert."""

@@ -364,12 +364,21 @@ def test_damaged_bytes_are_malformed_or_a_value():
         b"\x12\x00",  # a container that was not numbered
         b"\x11\x09\x01\x12\x00",  # a container inside itself
         b"\x09\x01" * 256 + b"\x09\x00",  # 257 arrays
+        b"\x0c\x01\x00" * 256 + b"\x0c\x00",  # 257 maps
         b"\x0a\x01\x02a" + b"\x0a\x01\x01" * 255 + b"\x0a\x00",  # 257 objects
     ],
 )
 def test_malformed(data):
     with pytest.raises(_core.MalformedError, match="malformed value bytes"):
         _core.decode(data)
+
+
+def test_a_value_is_larger_than_its_bytes_where_a_container_comes_again():
+    shared = b"\x11\x09\x01\x07\x64" + b"x" * 100  # a list of a string
+    data = b"\x09\x03" + shared + b"\x12\x00" * 2
+    assert _core.decode(data, 400) == [["x" * 100]] * 3
+    with pytest.raises(_core.MalformedError):
+        _core.decode(data, 300)
 
 
 # ---- UNDEFINED
