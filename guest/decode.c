@@ -10,8 +10,9 @@ typedef struct decoder {
   cursor from;
   JSAtom *keys;
   uint32_t key_count, key_capacity;
-  /* containers that come again, by number; borrowed from the value, JS_UNDEFINED until they are whole */
-  JSValueConst *shared;
+  /* containers that come again, by number, held: a part of the value may be let go (an error's fields, the value of an
+   * entry whose key comes twice); JS_UNDEFINED until they are whole */
+  JSValue *shared;
   uint32_t shared_count, shared_capacity;
 } decoder;
 
@@ -130,7 +131,7 @@ static bool reserve_shared(decoder *d) {
   if (d->shared_count < d->shared_capacity)
     return true;
   uint32_t capacity = d->shared_capacity ? d->shared_capacity * 2 : 16;
-  JSValueConst *shared = js_realloc(d->ctx, d->shared, capacity * sizeof *shared);
+  JSValue *shared = js_realloc(d->ctx, d->shared, capacity * sizeof *shared);
   if (!shared)
     return false;
   d->shared = shared;
@@ -144,7 +145,8 @@ static JSValue decode_shared(decoder *d, unsigned depth) {
   uint32_t number = d->shared_count++;
   d->shared[number] = JS_UNDEFINED;
   JSValue value = decode(d, depth);
-  d->shared[number] = value;
+  if (!JS_IsException(value))
+    d->shared[number] = JS_DupValue(d->ctx, value);
   return value;
 }
 
@@ -270,6 +272,8 @@ JSValue codec_decode(JSContext *ctx, const uint8_t *data, size_t size) {
   for (uint32_t i = 0; i < d.key_count; i++)
     JS_FreeAtom(ctx, d.keys[i]);
   js_free(ctx, d.keys);
+  for (uint32_t i = 0; i < d.shared_count; i++)
+    JS_FreeValue(ctx, d.shared[i]);
   js_free(ctx, d.shared);
   return value;
 }

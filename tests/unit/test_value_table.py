@@ -323,3 +323,18 @@ def test_the_fuel_for_keys_is_linear_in_their_number():
         return modebox.run_sync(source).stats.fuel_used
 
     assert fuel(4000) < 8 * fuel(1000)
+
+
+_AGAIN = {"a": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param([JsError("E", "m", properties=_AGAIN), _AGAIN], id="an error's properties"),
+        pytest.param([JsEntries([(1, _AGAIN), (1, 2)]), _AGAIN], id="the value of a key that comes twice"),
+    ],
+)
+def test_what_comes_again_is_whole_though_its_first_holder_let_it_go(value):
+    source = "const v = await f(), more = Array.from({ length: 200 }, (_, i) => ({ i, s: 'x' + i })); v[1]"
+    assert modebox.run_sync(source, host_functions={"f": lambda: value}).value == _AGAIN
